@@ -4,7 +4,10 @@ import type { AddressInfo } from 'node:net'
 import { it, type TestContext } from 'node:test'
 import pg from 'pg'
 import { generateWebhookSecret, signWebhook } from '../../service/runtime/webhooks/client.ts'
-import { buildMessage } from '../../service/signals/platforms/webhook/payload.ts'
+import {
+  buildErasureMessage,
+  buildMessage,
+} from '../../service/signals/platforms/webhook/payload.ts'
 import { createTestDatabase } from '../../testing/fixtures/database.ts'
 import { sampleOutboundEvent } from '../../testing/fixtures/sample-events.ts'
 import { createReceiver, SCHEMA } from './receiver.ts'
@@ -26,11 +29,10 @@ async function startReceiver(test: TestContext) {
   const { port } = server.address() as AddressInfo
   const send = async (eventIds: readonly string[], secret = SECRET) => {
     const events = eventIds.map(eventId => sampleOutboundEvent({ eventId }))
-    const body = buildMessage(events, { isTest: false })
-    const signature = signWebhook(
-      { secret, previous: null },
-      { messageId: eventIds.join(), at: NOW, body },
-    )
+    return post(buildMessage(events, { isTest: false }), { messageId: eventIds.join(), secret })
+  }
+  const post = async (body: string, { messageId = 'msg_1', secret = SECRET }) => {
+    const signature = signWebhook({ secret, previous: null }, { messageId, at: NOW, body })
     const url = `http://127.0.0.1:${port}`
     return (await fetch(url, { method: 'POST', headers: signature, body })).status
   }
@@ -40,7 +42,7 @@ async function startReceiver(test: TestContext) {
     )
     return rows
   }
-  return { send, stored }
+  return { send, post, stored }
 }
 
 it('stores each event once, in repeats and in other batches', async test => {
@@ -57,6 +59,17 @@ it('stores each event once, in repeats and in other batches', async test => {
     ],
   )
   assert.deepEqual(rows[0].event.user, { email_sha256: ['e'.repeat(64)] })
+})
+
+it('deletes the events of an erased person alone', async test => {
+  const { send, post, stored } = await startReceiver(test)
+  await send(['a', 'b'])
+  const erase = (digest: string) =>
+    post(buildErasureMessage({ id: '1', digest, erasedAt: NOW }), {})
+  assert.equal(await erase('f'.repeat(64)), 200)
+  assert.equal((await stored()).length, 2)
+  assert.equal(await erase('e'.repeat(64)), 200)
+  assert.deepEqual(await stored(), [])
 })
 
 it('stores nothing of a message with another signature', async test => {

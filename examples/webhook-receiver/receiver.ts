@@ -42,6 +42,7 @@ async function receive(
     const message = await verifyWebhook({ body, headers, secret: secrets, now: now() })
     // Other types may come later: what is not known is taken and ignored.
     if (message.type === 'events.accepted') await storeEvents(pool, message)
+    if (message.type === 'person.erased') await erasePerson(pool, message)
     return 200
   } catch (error) {
     return error instanceof WebhookVerificationError ? 401 : 500
@@ -57,6 +58,18 @@ async function readBody(request: IncomingMessage): Promise<Buffer | null> {
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
+}
+
+/** Deletes the events that name the person by any identifier. */
+async function erasePerson(pool: pg.Pool, { data }: WebhookMessage): Promise<void> {
+  await pool.query(
+    `delete from signalbox_events
+     where exists (
+       select from jsonb_each(event -> 'user') as identifier (name, digests)
+       where digests ?| $1::text[]
+     )`,
+    [data.sha256],
+  )
 }
 
 /** One statement, so a batch is stored as a whole or not at all. */

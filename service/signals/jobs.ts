@@ -2,6 +2,7 @@ import { type Job, type JobPayload, repeatUntilDone } from '../runtime/jobs/job.
 import type { Settings } from '../runtime/settings/settings.ts'
 import type { DeliveryContext } from './delivery/delivery-context.ts'
 import { pollReceipts } from './delivery/poll-receipts.ts'
+import { sendErasures } from './erasure/send-erasures.ts'
 import { indexListPositions } from './events/list-position-store.ts'
 import { ensurePartitions, PARTITION_DAYS_AHEAD } from './events/partition-store.ts'
 import { replaceTextTokens } from './events/text-token-store.ts'
@@ -92,6 +93,12 @@ function reportJobs({
       schedule: '*/5 * * * *',
       timeoutSeconds: 240,
       run: repeatUntilDone(moment => pollReceipts(delivery, moment)),
+    },
+    {
+      name: 'send-erasures',
+      schedule: '*/5 * * * *',
+      timeoutSeconds: 240,
+      run: repeatUntilDone(moment => sendErasures(delivery, moment)),
     },
     {
       name: 'announce-alerts',

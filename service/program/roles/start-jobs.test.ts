@@ -49,6 +49,7 @@ it('deliver runs every job, and records each run in the log and the store', asyn
     'make-due-reports',
     'take-due-snapshots',
     'poll-receipts',
+    'send-erasures',
     'expire-payloads',
     'expire-ledger',
     'expire-attempts',

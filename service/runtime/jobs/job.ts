@@ -12,6 +12,7 @@ export const JOB_NAMES = [
   'refresh-report',
   'take-due-snapshots',
   'poll-receipts',
+  'send-erasures',
   'announce-alerts',
   'watch-page-withdrawals',
   'expire-payloads',

@@ -106,6 +106,15 @@ interface DeliveryTables {
     delivery_ids: number[]
     created_at: Date[]
   }
+  erasure_messages: {
+    tracker_id: string
+    destination_id: string
+    digest: string
+    id: string
+    erased_at: Date
+    attempts: Generated<number>
+    next_attempt_at: Date
+  }
   request_budgets: {
     platform: string
     key: string
@@ -189,6 +198,7 @@ export const DELIVERY_PLACEMENTS: Record<keyof DeliveryTables, TablePlacement> =
   send_attempts: 'distributed',
   request_receipts: 'distributed',
   request_receipt_deliveries: 'distributed',
+  erasure_messages: 'distributed',
   request_budgets: 'local',
   delivery_counts: 'distributed',
   sent_counts: 'distributed',

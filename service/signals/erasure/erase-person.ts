@@ -22,6 +22,9 @@ import {
 } from '../events/person-identifiers.ts'
 import { findWithdrawnVisitors } from '../events/withdrawal-store.ts'
 
+import { storeErasureMessages } from './erasure-message-store.ts'
+import { addMinutes, ERASURE_DELAY_MINUTES } from './send-erasures.ts'
+
 /** The person to erase, by the digest of one identifier. */
 interface ErasureSubject {
   trackerId: string
@@ -95,13 +98,14 @@ async function eraseForm(
     const matching = page.filter(payload => names(payload, digest))
     await backfillIndexKeys(context.database, trackerId, listUnindexed(page, matching))
     await eraseOtherForms(context, person, { matching, progress, searched })
+    const erasure = { trackerId, digests: [...progress.forms] }
     const leadsHere = (payload: ErasablePayload) => searched.some(form => names(payload, form))
     const named = matching.filter(payload => !leadsHere(payload))
     for await (const related of findRelatedPayloads(context, person, { named, progress })) {
       const others = related.filter(payload => !leadsHere(payload))
-      addCounts(total, await eraseEventsAndDeliveries(context, trackerId, others))
+      addCounts(total, await eraseEventsAndDeliveries(context, erasure, others))
     }
-    addCounts(total, await eraseEventsAndDeliveries(context, trackerId, named))
+    addCounts(total, await eraseEventsAndDeliveries(context, erasure, named))
     if (page.length < PAGE_EVENTS) break
     after = page.at(-1) ?? null
   }
@@ -226,6 +230,8 @@ function addCounts(total: ErasureCounts, { events, sessions }: ErasureCounts): v
 
 interface ErasureContext {
   database: Database
+  /** The names of the platforms that take erasures. */
+  platforms?: readonly string[]
   now: () => Date
   /** Suppresses digests in new events, and waits for events that are being stored. */
   suppress: (digests: readonly string[]) => Promise<void>
@@ -241,13 +247,18 @@ interface ErasureContext {
  */
 async function eraseEventsAndDeliveries(
   context: ErasureContext,
-  trackerId: string,
+  { trackerId, digests }: { trackerId: string; digests: readonly string[] },
   payloads: readonly ErasablePayload[],
 ): Promise<ErasureCounts> {
   if (payloads.length === 0) return { events: 0, sessions: 0 }
   const stopping = { trackerId, events: payloads }
   const mayBeAnswered = await stopErasedDeliveries(context, stopping)
-  const erased = await eraseEvents(context.database, trackerId, payloads)
+  const { database, platforms = [], now } = context
+  const at = now()
+  const dueAt = addMinutes(at, ERASURE_DELAY_MINUTES)
+  const told = { trackerId, events: payloads, digests, platforms, at, dueAt }
+  await storeErasureMessages(database, told)
+  const erased = await eraseEvents(database, trackerId, payloads)
   if (mayBeAnswered) await stopErasedDeliveries(context, stopping)
   return erased
 }

@@ -105,7 +105,13 @@ function processOf(test: TestContext, { connectionString, delivery, clock, track
     }),
     forget: (body: unknown) =>
       processDeletionRequest(
-        { database, now, audit: createTestAuditTrail({ delivery }), erasureKey },
+        {
+          platforms: { all: [] },
+          database,
+          now,
+          audit: createTestAuditTrail({ delivery }),
+          erasureKey,
+        },
         tracker,
         body,
       ),

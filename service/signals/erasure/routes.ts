@@ -14,6 +14,7 @@ import {
   type IdentifyingKey,
 } from '../events/person-identifiers.ts'
 import { suppressDigest, waitForPayloadWriters } from '../events/suppression-store.ts'
+import type { PlatformRegistry } from '../platforms/registry.ts'
 import { erasePerson } from './erase-person.ts'
 import { type CompletedDeletion, type DeletionReceipt, upsertReceipt } from './erasure-store.ts'
 
@@ -28,6 +29,7 @@ export function erasureRoutes(app: ServiceApp, context: DeletionContext): void {
 
 export interface DeletionContext extends AuditedContext {
   now: () => Date
+  platforms: Pick<PlatformRegistry, 'all'>
   /** See `createErasureKeyProvider`. */
   erasureKey: () => Promise<KeyObject>
 }
@@ -64,7 +66,8 @@ export async function processDeletionRequest(
   await suppress([digest])
   const key = await erasureKey()
   const toKeyed = (one: string) => computeKeyedDigest(key, trackerId, one)
-  const scope = { database, now, suppress, toKeyed }
+  const platforms = context.platforms.all.filter(one => one.sendErasure).map(({ name }) => name)
+  const scope = { database, platforms, now, suppress, toKeyed }
   const erased = await erasePerson(scope, { trackerId, digest, keys })
 
   const keyed = toKeyed(digest)

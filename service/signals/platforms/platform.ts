@@ -5,7 +5,7 @@ import type { ContentItem } from '../events/order-contents.ts'
 import type { DroppedField } from '../identity/dropped-fields.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import type { Credential, CredentialForm, TokenGrant } from './credentials.ts'
-import type { ReceiptResult, SendAnswer, SendError, Unavailable } from './send-answer.ts'
+import type { Erasure, ReceiptResult, SendAnswer, SendError, Unavailable } from './send-answer.ts'
 
 export type * from './send-answer.ts'
 export type { SendOutcome, UnavailableCause }
@@ -190,6 +190,8 @@ export interface Platform<Target = unknown> {
   isDeduplicated?(event: OutboundEvent): boolean
   /** Sends one batch. Never throws: network errors are outcomes. */
   send(connection: Connection<Target>, events: readonly OutboundEvent[]): Promise<SendAnswer>
+  /** Tells the platform of an erased person of whom it was sent events. Never throws. */
+  sendErasure?(credentials: PlatformCredentials<Target>, erasure: Erasure): Promise<SendAnswer>
   /** Reads what the platform says about a request that it took earlier. Never throws. */
   readReceipt?(
     credentials: PlatformCredentials<Target>,

@@ -78,6 +78,15 @@ export function unavailableWithoutToken({ outcome, waitSeconds, error }: SendAns
   return { kind: 'unavailable', cause, sentence: error?.message ?? '', waitSeconds }
 }
 
+/** A person who was erased, by the digest of the request or another form of it. */
+export interface Erasure {
+  /** The same for every attempt. */
+  id: string
+  /** Lower-case SHA-256 of an email address, a phone number or an ID of the caller. */
+  digest: string
+  erasedAt: Date
+}
+
 /** What a platform says about a request that it took earlier. */
 export interface ReceiptResult {
   kind: 'receipt'

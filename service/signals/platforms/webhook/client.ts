@@ -14,6 +14,7 @@ import type {
   Connection,
   OutboundEvent,
   Platform,
+  PlatformCredentials,
   SendAnswer,
   SendOutcome,
   TargetConfig,
@@ -22,7 +23,7 @@ import type {
 } from '../platform.ts'
 import { toSendError } from '../send-answer.ts'
 import { joinWebhookClicks, MATCH_KEYS, normalizeWebhookIdentity } from './normalize-identity.ts'
-import { buildMessage, validateWebhookEvent } from './payload.ts'
+import { buildErasureMessage, buildMessage, validateWebhookEvent } from './payload.ts'
 
 export interface WebhookOptions {
   /** It stands for every endpoint; null: endpoints get their messages themselves. */
@@ -60,6 +61,11 @@ export function webhookPlatform(options: WebhookOptions): Platform<WebhookTarget
     canMatchPerson: () => true,
     validateEvent: validateWebhookEvent,
     send: (connection, events) => sendBatch(options, connection, events),
+    sendErasure: (credentials, erasure) =>
+      sendMessage(options, credentials, {
+        messageId: `msg_${erasure.id}`,
+        body: buildErasureMessage(erasure),
+      }),
     readDayCounts: async () => NO_REPORT,
     readMatchQuality: async () => NO_REPORT,
     matchKeys: MATCH_KEYS,
@@ -116,10 +122,23 @@ async function sendBatch(
   { target, accessToken, testCode }: Connection<WebhookTarget>,
   events: readonly OutboundEvent[],
 ): Promise<SendAnswer> {
-  const secrets = readSecrets(accessToken)
-  if (secrets === null) return noAnswer('config', 'The signing secret does not start with whsec_.')
   const body = buildMessage(events, { isTest: testCode !== null })
   const messageId = identifyMessage(target, body)
+  return sendMessage(options, { target, accessToken }, { messageId, body })
+}
+
+interface Message {
+  messageId: string
+  body: string
+}
+
+async function sendMessage(
+  options: WebhookOptions,
+  { target, accessToken }: PlatformCredentials<WebhookTarget>,
+  { messageId, body }: Message,
+): Promise<SendAnswer> {
+  const secrets = readSecrets(accessToken)
+  if (secrets === null) return noAnswer('config', 'The signing secret does not start with whsec_.')
   const signature = signWebhook(secrets, { messageId, at: options.now(), body })
   const headers = { ...signature, 'content-type': 'application/json' }
   try {

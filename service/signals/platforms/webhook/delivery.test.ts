@@ -7,6 +7,7 @@ import { startTestService } from '../../../../testing/fixtures/service.ts'
 import { listWebhookMessages, scriptWebhookFaults } from '../../../../testing/fixtures/simulator.ts'
 import { ROUTES_MILLISECONDS } from '../../../../testing/fixtures/two-platforms.ts'
 import { provisionDestination } from '../../../program/provisioning/provision-tracker.ts'
+import { sendErasures } from '../../erasure/send-erasures.ts'
 
 /** A service whose tracker sends to Meta and to an endpoint of its own. */
 async function startWithWebhook(test: TestContext) {
@@ -113,6 +114,72 @@ it('pauses the destination of an endpoint that is gone, and keeps its events', a
   await service.submit(samplePurchase())
   await service.deliver()
   assert.equal(await statusOf('order-1001'), 'queued')
+})
+
+it('tells the endpoint of an erased person, until it answers, and forgets the digest', async test => {
+  const { service } = await startWithWebhook(test)
+  const digest = hash('sha256', 'jane@example.com')
+  const other = hash('sha256', 'john@example.com')
+  await service.submit(samplePurchase())
+  await service.deliver()
+  const erase = (identifier_hash: string) =>
+    service.request('DELETE', '/api/v1/user-data', { body: { identifier_hash } })
+  assert.equal((await erase(digest)).status, 200)
+  assert.equal((await erase(other)).status, 200)
+  const send = () => sendErasures(service.delivery, { now: service.clock.now() })
+  const countStored = async () => {
+    const { rows } = await service.database.pool.query('select digest from erasure_messages')
+    return rows.length
+  }
+  assert.deepEqual(await send(), { sent: 0, waiting: 0, givenUp: 0, more: false })
+  assert.equal(await countStored(), 1)
+  await scriptWebhookFaults(service.simulatorUrl, [{ times: 1, abort: 'after_store' }])
+  service.clock.advance(600)
+  assert.equal((await send()).waiting, 1)
+  service.clock.advance(3_600)
+  assert.equal((await send()).sent, 1)
+  assert.equal(await countStored(), 0)
+  const messages = await listWebhookMessages(service.simulatorUrl)
+  const erasures = messages.filter(({ type }) => type === 'person.erased')
+  assert.deepEqual(
+    erasures.map(({ data, repeat }) => [data, repeat]),
+    [
+      [{ sha256: [digest] }, false],
+      [{ sha256: [digest] }, true],
+    ],
+  )
+})
+
+it('gives an erasure up after a week, and tells no endpoint that got nothing', async test => {
+  const { service } = await startWithWebhook(test)
+  await scriptWebhookFaults(service.simulatorUrl, [{ respond: { status: 503 } }])
+  await service.submit(samplePurchase())
+  const erase = (email: string) =>
+    service.request('DELETE', '/api/v1/user-data', {
+      body: { identifier_hash: hash('sha256', email) },
+    })
+  await erase('jane@example.com')
+  const count = async () => {
+    const { rows } = await service.database.pool.query('select digest from erasure_messages')
+    return rows.length
+  }
+  assert.equal(await count(), 0)
+  await service.submit(
+    samplePurchase({
+      event_id: 'order-2',
+      visitor_id: 'v-2',
+      user_data: { em: 'joe@example.com' },
+    }),
+  )
+  await service.deliver()
+  await erase('joe@example.com')
+  assert.equal(await count(), 1)
+  const send = () => sendErasures(service.delivery, { now: service.clock.now() })
+  service.clock.advance(3_600)
+  assert.equal((await send()).waiting, 1)
+  service.clock.advance(7 * 86_400)
+  assert.equal((await send()).givenUp, 1)
+  assert.equal(await count(), 0)
 })
 
 it('marks the messages of a destination in test mode', async test => {

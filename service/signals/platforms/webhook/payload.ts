@@ -1,4 +1,4 @@
-import type { OutboundEvent, SendError } from '../platform.ts'
+import type { Erasure, OutboundEvent, SendError } from '../platform.ts'
 import { toSendError } from '../send-answer.ts'
 import { toRfc3339 } from '../units.ts'
 
@@ -20,6 +20,12 @@ export function buildMessage(
     ...(isTest && { test: true }),
     data: { events: events.map(toWebhookEvent) },
   })
+}
+
+/** The message that a person was erased. Which identifier the digest is of is not known. */
+export function buildErasureMessage({ digest, erasedAt }: Erasure): string {
+  const timestamp = toRfc3339(erasedAt)
+  return JSON.stringify({ type: 'person.erased', timestamp, data: { sha256: [digest] } })
 }
 
 /** Money is decimal text; identity is digests and click IDs only. */
