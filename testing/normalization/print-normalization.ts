@@ -9,6 +9,7 @@ import { normalizeCountry } from '../../service/signals/identity/normalize-count
 import { hashIdentifier } from '../../service/signals/identity/normalize-user-data.ts'
 import type { HashedKey } from '../../service/signals/identity/user-data-keys.ts'
 import { HASHED_FIELD_RULES } from '../../service/signals/platforms/meta/normalize-identity.ts'
+import { createOfflinePlatforms } from '../../service/signals/platforms/registry.ts'
 import { normalizeMetaUserData, TIMES } from '../fixtures/meta-identity.ts'
 import {
   CASES,
@@ -36,7 +37,65 @@ export function renderNormalizationPage(): string {
     const rows = CASES.flatMap((one, index) => (one.field === field ? [renderRow(one, index)] : []))
     return `## ${title}\n\n${rule}\n\n${renderTable([COLUMNS, ...rows])}\n`
   })
-  return `${renderHead()}\n${sections.join('\n')}\n${renderBuilderTests()}`
+  return `${renderHead()}\n${sections.join('\n')}\n${renderPlatforms()}\n${renderBuilderTests()}`
+}
+
+const { all: PLATFORMS, default: META } = createOfflinePlatforms()
+const OTHER_PLATFORMS = PLATFORMS.filter(platform => platform !== META)
+
+/** The values whose digest another platform does not share with Meta. */
+function renderPlatforms(): string {
+  const untaken = OTHER_PLATFORMS.map(({ label, normalizeIdentity }) => {
+    const fields = SECTIONS.map(({ field }) => field).filter(field =>
+      CASES.every(one => one.field !== field || digestOf(normalizeIdentity, one) === undefined),
+    )
+    return { label, fields }
+  })
+  const rows = CASES.flatMap(one => {
+    const meta = digestOf(META.normalizeIdentity, one)
+    const cells = OTHER_PLATFORMS.map(({ normalizeIdentity }, at) => {
+      if (untaken[at]?.fields.includes(one.field)) return 'not taken'
+      const digest = digestOf(normalizeIdentity, one)
+      return digest === meta
+        ? 'as Meta'
+        : digest === undefined
+          ? 'dropped'
+          : formatOther(one, digest)
+    })
+    const isEqual = cells.every(cell => cell === 'as Meta' || cell === 'not taken')
+    return isEqual ? [] : [[formatCode(one.field), formatValue(one), ...cells]]
+  })
+  const taken = untaken.map(({ label, fields }) => {
+    const names = fields.map(formatCode).join(', ')
+    return `- **${label}** takes all fields of this page${names && ` but ${names}`}.`
+  })
+  const columns = ['Field', 'Value', ...OTHER_PLATFORMS.map(({ label }) => label)]
+  return `## Other platforms
+
+Each platform has its own rules. These are the values of this page whose digest differs from Meta's,
+computed by the code of the service; every other value has Meta's digest there, or is dropped by both:
+
+${taken.join('\n')}
+
+${renderTable([columns, ...rows])}
+`
+}
+
+type NormalizeIdentity = (typeof META)['normalizeIdentity']
+
+function digestOf(normalize: NormalizeIdentity, one: NormalizationCase): string | undefined {
+  const { field, input, country } = one
+  const userData = { [field]: input, ...(country && { country }) }
+  const { digests } = normalize({ ...TIMES, userData, clickIds: {}, eventSource: undefined })
+  return digests[field]?.[0]
+}
+
+/** The text behind a digest, where it is Meta's with a + or a part of it. */
+function formatOther(one: NormalizationCase, digest: string): string {
+  const meta = normalizeCase(one)
+  const texts = typeof meta === 'string' ? [`+${meta}`, meta.slice(0, 5)] : []
+  const text = texts.find(candidate => hashIdentifier(candidate) === digest)
+  return text === undefined ? 'another digest' : formatCode(text)
 }
 
 function renderBuilderTests(): string {
@@ -99,10 +158,13 @@ const COLUMNS = ['Value', 'Signalbox', 'Others, where they differ', 'Why ours is
 
 function renderRow(one: NormalizationCase, index: number): string[] {
   const own = normalizeCase(one)
-  const beside = one.country ? ` with country ${formatCode(one.country)}` : ''
-  const value = one.input === '' ? 'empty' : formatInput(one.input)
   const others = formatDifferences(index, own)
-  return [`${value}${beside}`, formatOutcome(own), others, others && (findReason(one) ?? '')]
+  return [formatValue(one), formatOutcome(own), others, others && (findReason(one) ?? '')]
+}
+
+function formatValue({ input, country }: NormalizationCase): string {
+  const beside = country ? ` with country ${formatCode(country)}` : ''
+  return `${input === '' ? 'empty' : formatInput(input)}${beside}`
 }
 
 /** Each other result, with the implementations that have it. */
