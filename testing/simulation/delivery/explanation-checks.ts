@@ -132,7 +132,8 @@ function checkWaiting(text: string, facts: Facts, now: Date): string[] {
   const problems = expected
     .filter(([pattern, isTrue]) => pattern.test(text) !== isTrue)
     .map(([, isTrue, what]) => `${isTrue ? 'does not tell' : 'tells'} ${what}`)
-  if (isThrottled && !/asked for a pause until|are used up, and/.test(text)) problems.push('does not tell the pause')
+  if (isThrottled && !/asked for a pause until|are used up, and/.test(text))
+    problems.push('does not tell the pause')
   const isAhead = isActive && !isDue && isFarAhead(facts.changedAt, now)
   if (isAhead && !/clock|Its request/.test(text)) problems.push('does not tell of the clock')
   return problems
