@@ -102,6 +102,7 @@ export const GET_EVENT_EXAMPLES: OperationExamples = {
         value: {
           event: EXAMPLE_EVENT,
           lineage: { parent: null, children: [] },
+          order: null,
           deliveries: [
             {
               ...EXAMPLE_DELIVERY,
