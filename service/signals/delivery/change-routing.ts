@@ -19,7 +19,8 @@ import {
   lockDestination,
   updateRouting,
 } from './destination-store.ts'
-import { changeRouting, findMappedName, findUnselectedReason, isRestatement } from './routing.ts'
+import { isRestatement } from './restate-orders.ts'
+import { changeRouting, findMappedName, findUnselectedReason } from './routing.ts'
 
 interface RoutingRequest {
   tracker: TrackerIdentity

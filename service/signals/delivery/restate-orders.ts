@@ -20,6 +20,14 @@ import { findDeliveries, type StoredDelivery } from './delivery-store.ts'
 import { findReceipts, type StoredReceipt } from './receipt-store.ts'
 import type { UnsentStatus } from './retry-policy.ts'
 
+/** Whether an event gives an earlier one a new value at the platform. */
+export function isRestatement(
+  eventName: string,
+  platform: Pick<Platform, 'restatesValues'> | null,
+): boolean {
+  return eventName === REFUND && platform?.restatesValues !== undefined
+}
+
 /**
  * What a refund does at a platform that restates values: it gives the purchase its net value, or
  * waits until that is safe, or ends without being sent.

@@ -7,7 +7,7 @@ import {
 import { FieldErrorList, Validator } from '../../runtime/http/validator.ts'
 import { isObject } from '../../runtime/util/is-object.ts'
 import { isOfPage } from '../events/event-columns.ts'
-import { type EventSpace, REFUND } from '../events/event-record.ts'
+import type { EventSpace } from '../events/event-record.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import type { Platform } from '../platforms/platform.ts'
 
@@ -26,16 +26,8 @@ export interface RoutedEvent {
   valueCurrency: string | null
   space: EventSpace
   isTest: boolean
-  /** A refund at a platform that gives its purchase the new value: it needs no name and no value. */
+  /** A refund that gives its purchase a new value: it needs no name and no value of its own. */
   restatesValue?: boolean
-}
-
-/** Whether an event gives an earlier one a new value at the platform. */
-export function isRestatement(
-  eventName: string,
-  platform: Pick<Platform, 'restatesValues'> | null,
-): boolean {
-  return eventName === REFUND && platform?.restatesValues !== undefined
 }
 
 /**

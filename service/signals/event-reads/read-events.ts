@@ -220,7 +220,7 @@ export function findWindowEnd(
   return found && windowEnd(event, found)
 }
 
-/** Whether the platform can give a purchase a new value; nothing when this process does not know. */
+/** Whether the platform can give a purchase a new value; empty: this process does not know. */
 export function findRestating(
   { platform }: StoredDelivery,
   platforms: PlatformRegistry,

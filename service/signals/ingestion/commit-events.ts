@@ -5,7 +5,7 @@ import {
   type DestinationRouteCache,
   type PlannedDelivery,
 } from '../delivery/plan-store.ts'
-import { isRestatement } from '../delivery/routing.ts'
+import { isRestatement } from '../delivery/restate-orders.ts'
 import type { EventRecord } from '../events/event-record.ts'
 import { recordDifferingSubmissions } from '../events/event-store.ts'
 import { ListPositionIndexer } from '../events/list-position-store.ts'

@@ -139,12 +139,6 @@ export interface ConversionTargets {
   pattern: string
 }
 
-/** How a platform gives an event a new value. */
-export interface RestatedValues {
-  /** Reasons in the result of a request that say that the platform had the event before. */
-  knownReasons: readonly string[]
-}
-
 /** A connection for one batch, whose events are all live events or all test events. */
 export interface Connection<Target> extends PlatformCredentials<Target> {
   /** The code that marks test events; null for live events. */
@@ -173,8 +167,8 @@ export interface Platform<Target = unknown> {
   readonly tokenGrant?: TokenGrant
   /** Present if each event needs a name of the platform's own; without one it is not sent. */
   readonly conversionTargets?: ConversionTargets
-  /** Present if an event that it knows, sent again with another value, gets that value. */
-  readonly restatesValues?: RestatedValues
+  /** Present if an event sent again gets the new value. The reasons say that it was known. */
+  readonly restatesValues?: { knownReasons: readonly string[] }
   /** Members of the queries of its URLs that are secret: never in a log, trace or error. */
   readonly secretQueryMembers?: readonly string[]
   /** What consent it needs. */
