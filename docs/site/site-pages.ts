@@ -42,6 +42,7 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
       },
       guide('google-ads', 'Send conversions to Google Ads through the Data Manager API.'),
       guide('routing', 'Choose which events a destination gets, and what it calls them.'),
+      guide('refunds', 'The net value of an order, and what platforms are told of refunds.'),
       guide('woocommerce', 'A webhook that sends paid orders and refunds of WooCommerce.'),
       guide('shopify', 'A webhook that sends paid orders and refunds of Shopify, and erases.'),
       guide('migrate', 'Mappings from Segment, RudderStack and server-side Google Tag Manager.'),

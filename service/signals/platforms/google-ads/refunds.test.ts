@@ -7,7 +7,6 @@ import { claimDeliveries } from '../../delivery/claim-store.ts'
 
 const MINUTE = 60
 const HOUR = 3_600
-const _DAY = 86_400
 
 /** A refund of the sample purchase. */
 const of = (value: string | undefined, currency = 'EUR') => ({
