@@ -1,6 +1,7 @@
 import { isMember, isRecognized, storedText } from '@signalbox/contract/closed-set.ts'
 import { RESTATEMENT_REASONS, type ReasonOf, reasonOf } from '@signalbox/contract/reasons.ts'
 import { isOfPage } from '../events/event-columns.ts'
+import { REFUND } from '../events/event-record.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import { describeRedactedMembers } from '../events/free-text.ts'
 import { consentSentence, notSentWords } from './consent-explanation.ts'
@@ -74,10 +75,7 @@ function statusSentences(
     case 'failed:unknown':
       return exhaustedSentences(delivery, message, context)
     case 'expired':
-      return [
-        `Not sent: the event of ${event.eventTime.toISOString()} is older than the platform ` +
-          'accepts. It stays in the ledger.',
-      ]
+      return [expiredSentence(delivery, event, context)]
     case 'skipped:consent':
       return [consentSentence(delivery, event, context)]
     case 'skipped:no_destination':
@@ -90,6 +88,22 @@ function statusSentences(
     case 'skipped:duplicate':
       return [`${notSentWords(delivery)}: ${duplicateSentence(delivery, context)}`]
   }
+}
+
+/** A refund that has waited in the queue is sent as its purchase, whose age counts. */
+function expiredSentence(
+  { updatedAt }: StoredDelivery,
+  event: StoredEvent,
+  { order, restatesValues }: ExplanationContext,
+): string {
+  const purchase = event.eventName === REFUND && restatesValues ? order?.purchase : null
+  const isOfPurchase = purchase && updatedAt !== null
+  const name = isOfPurchase ? 'purchase' : 'event'
+  const { eventTime } = isOfPurchase ? purchase : event
+  return (
+    `Not sent: the ${name} of ${eventTime.toISOString()} is older than the platform accepts. ` +
+    'It stays in the ledger.'
+  )
 }
 
 function duplicateSentence(delivery: StoredDelivery, context: ExplanationContext): string {

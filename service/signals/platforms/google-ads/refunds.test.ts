@@ -2,7 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { expireLeases } from '../../../../testing/fixtures/deliveries.ts'
 import { money, startGoogleShop } from '../../../../testing/fixtures/google-shop.ts'
-import { configureGoogle, listGoogleReceipts } from '../../../../testing/fixtures/simulator.ts'
+import {
+  configureGoogle,
+  listGoogleReceipts,
+  scriptGoogleFaults,
+} from '../../../../testing/fixtures/simulator.ts'
 import { claimDeliveries } from '../../delivery/claim-store.ts'
 
 const MINUTE = 60
@@ -103,6 +107,17 @@ describe('a refund of a purchase that Google knows', () => {
     await expireLeases(database)
     for (let turns = 0; turns < 4; turns += 1) await shop.turn(31 * MINUTE)
     assert.deepEqual(await shop.values(), { 1001: '70.00 EUR' })
+  })
+
+  it('is told where Google had the purchase before, because an answer was lost', async test => {
+    const shop = await startGoogleShop(test)
+    await shop.buy()
+    await scriptGoogleFaults(shop.service.simulatorUrl, [{ times: 1, abort: 'after_store' }])
+    await shop.turn()
+    await shop.refund('refund-1', of('10'))
+    for (let hour = 0; hour < 4; hour += 1) await shop.turn(HOUR)
+    assert.deepEqual(await shop.told(), [100, 100, 90])
+    assert.deepEqual(await shop.values(), { 1001: '90.00 EUR' })
   })
 
   it('without a value refunds everything, and never more than that', async test => {

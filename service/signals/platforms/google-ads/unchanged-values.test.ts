@@ -130,6 +130,53 @@ describe('a refund that gives Google no new value', () => {
     assert.equal(body.order.net_value, '90.00')
   })
 
+  for (const { name, prepare, status: expected, text } of [
+    {
+      name: 'is too old for Google without a click ID',
+      prepare: async (shop: GoogleShop) => shop.service.clock.advance(64 * DAY),
+      status: 'skipped:not_selected',
+      text: /Google Ads matches events of the last 63 days only/,
+    },
+    {
+      name: 'is too old for Google',
+      prepare: async (shop: GoogleShop) => shop.service.clock.advance(90 * DAY),
+      status: 'expired',
+      text: /the purchase of .+ is older than the platform accepts/,
+    },
+    {
+      name: 'has no identity any more',
+      prepare: (shop: GoogleShop) => shop.service.database.pool.query('delete from event_payloads'),
+      status: 'skipped:not_selected',
+      text: /identity payload of the purchase has expired/,
+    },
+  ]) {
+    it(`is one whose purchase ${name}`, async test => {
+      const { told, status, explanation } = await refuse(test, {
+        async prepare(shop) {
+          await shop.buy()
+          await shop.turn()
+          await shop.turn(31 * MINUTE)
+          await prepare(shop)
+        },
+      })
+      assert.deepEqual([told, status], [[100], expected])
+      assert.match(explanation, text)
+    })
+  }
+
+  it('is one of more refunds than are added up', async test => {
+    const { shop, told, status, explanation } = await refuse(test, {
+      async after(own) {
+        const others = Array.from({ length: 100 }, (_, index) => `more-${index}`)
+        await Promise.all(others.map(id => own.refund(id, of('0.01'))))
+      },
+    })
+    assert.deepEqual([told, status], [[100], 'skipped:not_selected'])
+    assert.match(explanation, /more than 100 refunds/)
+    const { body } = await shop.service.read('order-1001')
+    assert.deepEqual([body.order.net_value, body.order.refunds.length], [null, 100])
+  })
+
   it('is one of two purchases with one order ID', async test => {
     const { told, status, explanation } = await refuse(test, {
       async prepare(shop) {
