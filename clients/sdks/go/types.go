@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 db754ad13c465c06da038ab17e976871f6454d99144549197b867c8199cc8813). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 334da24b87bf0d5e9ad35f180e1c2b1c9a3f814847679a0410c3087f3c7bb1f2). DO NOT EDIT.
 
 package signalbox
 

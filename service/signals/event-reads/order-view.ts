@@ -66,6 +66,8 @@ function explainOrder(order: Order, value: OrderValue | null): string[] {
     sentences.push('The order has more than 100 refunds, which are not added up.')
   } else if (value === null) {
     sentences.push('The purchase has no value with a currency, so there is no net value.')
+  } else if (refunds.length === 0) {
+    sentences.push('The order has no refund: its net value is that of the purchase.')
   } else if (value.isBeyondValue) {
     sentences.push(
       `The refunds are ${value.refunded} ${value.currency}, more than the purchase: the net ` +
