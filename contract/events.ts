@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { Delivery, ExplainedDelivery } from './deliveries.ts'
+import { EventOrder } from './orders.ts'
 import { freeForm, INTEGER_MAX, named, nullable, stringEnum, timestamp } from './scalars.ts'
 
 export const EVENT_CLASSES = ['conversion', 'lifecycle', 'verification', 'test'] as const
@@ -84,6 +85,7 @@ export const EventDetail = named(
       'Lineage',
       Type.Object({ parent: nullable(LineageEvent), children: Type.Array(LineageEvent) }),
     ),
+    order: nullable(EventOrder),
     deliveries: Type.Array(ExplainedDelivery),
   }),
 )

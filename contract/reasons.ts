@@ -3,6 +3,21 @@ import { isMember, isRecognized, keysOf, type Stored } from './closed-set.ts'
 import type { DeliveryStatus } from './deliveries.ts'
 import type { RefusalRule } from './refusal-rules.ts'
 
+/** Why a refund gives its order no new value at a platform that restates values. */
+export const RESTATEMENT_REASONS = [
+  'refund_of_page',
+  'refund_without_order',
+  'purchase_unknown',
+  'several_purchases',
+  'too_many_refunds',
+  'value_not_changed',
+  'purchase_not_sent',
+  'purchase_unconfirmed',
+  'purchase_payload_expired',
+  'restatement_refused',
+] as const
+export type RestatementReason = (typeof RESTATEMENT_REASONS)[number]
+
 /**
  * Why each delivery has its status: the reasons that are stored with it, by status. Texts about
  * reasons are records over these types, so a new reason does not compile until every text has it.
@@ -17,6 +32,7 @@ export const DELIVERY_REASONS = {
     'destination_refused',
     'withdrawal_lifted',
     'held_for_secret',
+    'waiting_for_purchase',
   ],
   sent: ['handed_over'],
   retrying: ['retry', 'throttle', 'unknown'],
@@ -29,6 +45,7 @@ export const DELIVERY_REASONS = {
     'payload_expired',
     'no_platform_identity',
     'no_test_code',
+    'purchase_failed',
   ],
   'failed:unknown': ['time_used_up', 'single_attempt', 'handed_back', 'not_deduplicated'],
   expired: ['outside_window'],
@@ -40,11 +57,13 @@ export const DELIVERY_REASONS = {
     'consent_withdrawn',
     'withdrawn_by_page',
     'erased',
+    'purchase_withdrawn',
+    'purchase_erased',
   ],
   'skipped:no_destination': ['no_destination'],
-  'skipped:duplicate': ['sent_by_secret'],
-  // Each names the member of the destination's filter that did not match.
+  'skipped:duplicate': ['sent_by_secret', 'value_already_told'],
   'skipped:not_selected': [
+    // Each names the member of the destination's filter that did not match.
     'name_not_selected',
     'action_source_not_selected',
     'key_not_selected',
@@ -54,6 +73,7 @@ export const DELIVERY_REASONS = {
     'value_other_currency',
     'value_below_minimum',
     'no_platform_name',
+    ...RESTATEMENT_REASONS,
   ],
 } as const satisfies Record<DeliveryStatus, readonly string[]>
 

@@ -94,6 +94,35 @@ export const EXAMPLE_EVENT = {
   deliveries: [EXAMPLE_DELIVERY],
 }
 
+const EXAMPLE_ORDER = {
+  order_id: '1001',
+  purchase: {
+    id: 'order-1001',
+    event_name: 'Purchase',
+    created_at: '2026-11-21T12:00:00.000Z',
+    value_amount: '19.95',
+    value_currency: 'EUR',
+  },
+  other_purchases: [],
+  refunds: [],
+  currency: 'EUR',
+  gross_value: '19.95',
+  refunded_value: '0.00',
+  net_value: '19.95',
+  explanation: 'The order has no refund: its net value is that of the purchase.',
+  platforms: [
+    {
+      destination_id: EXAMPLE_DELIVERY.destination_id,
+      platform: 'meta',
+      value_amount: '19.95',
+      value_currency: 'EUR',
+      event_id: 'order-1001',
+      is_net_value: true,
+      explanation: 'The last value that the platform accepted is the net value.',
+    },
+  ],
+}
+
 export const GET_EVENT_EXAMPLES: OperationExamples = {
   responses: {
     200: {
@@ -102,6 +131,7 @@ export const GET_EVENT_EXAMPLES: OperationExamples = {
         value: {
           event: EXAMPLE_EVENT,
           lineage: { parent: null, children: [] },
+          order: EXAMPLE_ORDER,
           deliveries: [
             {
               ...EXAMPLE_DELIVERY,

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../deliveries.ts'
+import { EventOrder } from '../orders.ts'
 import { freeForm, INTEGER_MAX, named, nullable, stringEnum, timestamp } from '../scalars.ts'
 
 /** Statuses that a list combines, as the overview does. */
@@ -228,6 +229,7 @@ export const EventDetails = named(
     notes: EventNotesView,
     parent: nullable(RelatedEvent),
     children: Type.Array(RelatedEvent, { description: 'Oldest first, at most a hundred.' }),
+    order: nullable(EventOrder),
     deliveries: Type.Array(DeliveryDetails),
   }),
 )

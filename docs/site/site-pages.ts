@@ -45,6 +45,7 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
       guide('webhook', 'Send consented events to an endpoint of your own, signed.'),
       guide('lead-stages', 'Send the stages of leads from a CSV file of a CRM.'),
       guide('routing', 'Choose which events a destination gets, and what it calls them.'),
+      guide('refunds', 'The net value of an order, and what platforms are told of refunds.'),
       guide('woocommerce', 'A webhook that sends paid orders and refunds of WooCommerce.'),
       guide('shopify', 'A webhook that sends paid orders and refunds of Shopify, and erases.'),
       guide('migrate', 'Mappings from Segment, RudderStack and server-side Google Tag Manager.'),

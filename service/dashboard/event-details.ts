@@ -14,7 +14,13 @@ import { FAILED_STATUSES } from '../signals/delivery/delivery-status.ts'
 import type { StoredDelivery } from '../signals/delivery/delivery-store.ts'
 import { WINDOW_MARGIN_SECONDS } from '../signals/delivery/review-deliveries.ts'
 import { ATTEMPTS_SHOWN_MAX } from '../signals/event-reads/event-view.ts'
-import { findWindowEnd, type LoadedEvent, loadEvent } from '../signals/event-reads/read-events.ts'
+import { orderView } from '../signals/event-reads/order-view.ts'
+import {
+  findRestating,
+  findWindowEnd,
+  type LoadedEvent,
+  loadEvent,
+} from '../signals/event-reads/read-events.ts'
 import { type EventSpace, SPACE_NUMBERS } from '../signals/events/event-record.ts'
 import { findEventsById, type StoredEvent } from '../signals/events/event-store.ts'
 import { listSessionClickIds } from '../signals/identity/click-ids.ts'
@@ -62,6 +68,11 @@ export async function readEventDetails(
     },
     parent: parent && eventSummary(parent),
     children: children.map(eventSummary),
+    order: orderView(event, {
+      order: loaded.order,
+      deliveries: loaded.orderDeliveries,
+      platforms: context.platforms,
+    }),
     deliveries,
   }
 }
@@ -167,7 +178,7 @@ function missingIdentityState(event: StoredEvent): EventIdentity['state'] {
 
 function deliveryDetails(
   delivery: StoredDelivery,
-  { event, attempts, receipts, pageWithdrawal, matches }: LoadedEvent,
+  { event, attempts, receipts, pageWithdrawal, matches, order }: LoadedEvent,
   { platforms, at }: Pick<DetailsLookup, 'platforms' | 'at'>,
 ): DeliveryDetails {
   const windowEndsAt = findWindowEnd(delivery, event, platforms)
@@ -186,6 +197,8 @@ function deliveryDetails(
       windowEndsAt,
       pageWithdrawal,
       matches,
+      order,
+      ...findRestating(delivery, platforms),
     }),
     can_replay: canReplay(delivery, { event, windowEndsAt, at }),
     attempt_count: delivery.attemptCount,

@@ -96,11 +96,12 @@ const INSERT_STATEMENTS = [
   `with generated as (${GENERATED_ROWS})
    insert into events (tracker_id, event_id, space, created_at, event_time, event_name,
      event_class, action_source, consent_basis, measurement_class, attribution_join,
-     enforcement_scope, consent_normalization_version, parent_event_id, value_amount,
+     enforcement_scope, consent_normalization_version, parent_event_id, order_id, value_amount,
      value_currency, body_digest)
    select tracker_id, event_id, 0, created_at, created_at, 'Purchase', 'conversion', 'website',
      'consent', 'advertising', 'allowed', 'event', '1',
-     case when number % ${CHILD_EVERY} = 1 then md5((number + 1)::text) end, 19.90, 'EUR',
+     case when number % ${CHILD_EVERY} = 1 then md5((number + 1)::text) end, event_id, 19.90,
+     'EUR',
      decode(event_id, 'hex')
    from generated`,
   `with generated as (${GENERATED_ROWS})

@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 88e58e3e11cea367e3a179e8388083d2b8201f3ea0d12590f13a2f69df44ab3e). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 849936f96df4d66fbd9bc35cb4bcf1502a219542930e70d944818de593908c31). DO NOT EDIT.
 
 package signalbox
 
@@ -390,6 +390,65 @@ type Lineage struct {
 	Children []LineageEvent `json:"children"`
 }
 
+type OrderPurchase struct {
+	ID        string `json:"id"`
+	EventName string `json:"event_name"`
+	// When it was stored.
+	CreatedAt string `json:"created_at"`
+	// Major units, as decimal text. Null without a value.
+	ValueAmount   *Money  `json:"value_amount"`
+	ValueCurrency *string `json:"value_currency"`
+}
+
+type OrderRefund struct {
+	ID        string `json:"id"`
+	EventName string `json:"event_name"`
+	// When it was stored.
+	CreatedAt string `json:"created_at"`
+	// Major units, as decimal text. Null without a value.
+	ValueAmount   *Money  `json:"value_amount"`
+	ValueCurrency *string `json:"value_currency"`
+	// `subtracted`: its value is subtracted. `whole`: it has no value, so everything is refunded.
+	// `other_currency`, `no_currency`: it is not subtracted, because amounts are never converted.
+	// `of_page`: a publishable key sent it, so it changes nothing.
+	Effect string `json:"effect"`
+}
+
+type OrderAtPlatform struct {
+	DestinationID string `json:"destination_id"`
+	// As in the `type` of the destination.
+	Platform string `json:"platform"`
+	// Major units, as decimal text. The last value that the platform accepted for the order, if any.
+	ValueAmount   *Money  `json:"value_amount"`
+	ValueCurrency *string `json:"value_currency"`
+	// The purchase or the refund that told it.
+	EventID *string `json:"event_id"`
+	// It is the net value of the order.
+	IsNetValue bool `json:"is_net_value"`
+	// What the platform was told, and why not more.
+	Explanation string `json:"explanation"`
+}
+
+type EventOrder struct {
+	OrderID  *string        `json:"order_id"`
+	Purchase *OrderPurchase `json:"purchase"`
+	// IDs of other purchases with the same order ID, whose values are not added.
+	OtherPurchases []string `json:"other_purchases"`
+	// Oldest first, at most a hundred.
+	Refunds  []OrderRefund `json:"refunds"`
+	Currency *string       `json:"currency"`
+	// Major units, as decimal text. What the purchase says.
+	GrossValue *string `json:"gross_value"`
+	// Major units, as decimal text. What the refunds in its currency say together.
+	RefundedValue *string `json:"refunded_value"`
+	// Major units, as decimal text. The gross value less the refunded value, and never below zero.
+	NetValue *string `json:"net_value"`
+	// What the net value counts, and what it does not.
+	Explanation string `json:"explanation"`
+	// What each destination of the purchase was told.
+	Platforms []OrderAtPlatform `json:"platforms"`
+}
+
 type ExplainedDelivery struct {
 	ID              int64          `json:"id"`
 	WorkspaceID     int64          `json:"workspace_id"`
@@ -420,6 +479,7 @@ type EventDetail struct {
 	Result
 	Event      Event               `json:"event"`
 	Lineage    Lineage             `json:"lineage"`
+	Order      *EventOrder         `json:"order"`
 	Deliveries []ExplainedDelivery `json:"deliveries"`
 }
 

@@ -65,6 +65,10 @@ const REASON_TEXTS: Record<IssueReason, IssueText | null> = {
     title: 'Not sent: the destination has no test event code',
     advice: 'Switch test mode on with a code, then send new test events.',
   },
+  purchase_failed: {
+    title: 'Not sent: the purchase of the refund failed',
+    advice: 'Correct what failed the purchase, then replay both.',
+  },
   no_platform_identity: {
     title: 'Not sent: received before the destination was connected',
     advice: 'Identity is prepared for a platform on receipt. Later events are delivered.',

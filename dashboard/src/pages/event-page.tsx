@@ -14,6 +14,7 @@ import { DeliverySection } from '../events/delivery-section.tsx'
 import { eventQuery } from '../events/event-queries.ts'
 import { UnknownEvent } from '../events/event-search.tsx'
 import { LineageSection } from '../events/lineage-section.tsx'
+import { OrderSection } from '../events/order-section.tsx'
 import { EventSection, IdentitySection, NotesSection } from '../events/received-section.tsx'
 import { useCanManage, useTrackerParams } from '../layout/scope.ts'
 
@@ -70,6 +71,7 @@ function EventReport({ workspace, event }: { workspace: string; event: EventDeta
           isExplained={deliveries.length === 1}
         />
       ))}
+      <OrderSection workspace={workspace} event={event} />
       <ConsentSection event={event} />
       <NotesSection notes={event.notes} />
       <IdentitySection identity={event.identity} />

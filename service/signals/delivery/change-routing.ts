@@ -19,6 +19,7 @@ import {
   lockDestination,
   updateRouting,
 } from './destination-store.ts'
+import { isRestatement } from './restate-orders.ts'
 import { changeRouting, findMappedName, findUnselectedReason } from './routing.ts'
 
 interface RoutingRequest {
@@ -123,7 +124,7 @@ export async function previewRouting(
 interface PreviewInput {
   events: readonly LastEvent[]
   isTest: boolean
-  platform: Pick<Platform, 'conversionTargets'> | null
+  platform: Pick<Platform, 'conversionTargets' | 'restatesValues'> | null
 }
 
 function summarize(
@@ -134,7 +135,9 @@ function summarize(
   const reasons = new Map<string, number>()
   const names = new Map<string, { selected: number; not_selected: number }>()
   for (const event of events) {
-    const reason = findUnselectedReason(routing, { ...event, isTest }, needsName)
+    const restatesValue = isRestatement(event.eventName, platform)
+    const routed = { ...event, isTest, restatesValue }
+    const reason = findUnselectedReason(routing, routed, needsName)
     if (reason !== null) reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
     const counts = names.get(event.eventName) ?? { selected: 0, not_selected: 0 }
     counts[reason === null ? 'selected' : 'not_selected'] += 1

@@ -37,6 +37,16 @@ export function consentSentence(
         'if the visitor did not withdraw, list the withdrawals and lift theirs.'
       )
     }
+    case 'purchase_withdrawn':
+      return (
+        `${notSent}: the person of the purchase withdrew consent, so this platform is not told ` +
+        'its new value. The order has it in the ledger.'
+      )
+    case 'purchase_erased':
+      return (
+        `${notSent}: the data of the person of the purchase was erased on request, and the ` +
+        'platform takes a new value only with it. The order has it in the ledger.'
+      )
     case 'possible_refusal':
       return (
         `${notSent}: ${listPossibleRefusals(event)} refuses advertising by its words, though it ` +

@@ -142,6 +142,7 @@ function delivery(changes: Partial<StoredDelivery>): StoredDelivery {
     replayedAt: null,
     attemptIds: [],
     hasIdPrefix: false,
+    toldValue: null,
     createdAt: NOON,
     updatedAt: null,
     leaseSecondsLeft: changes.status === 'sent' ? 30 : null,

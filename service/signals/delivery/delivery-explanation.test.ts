@@ -149,6 +149,7 @@ const DELIVERY: StoredDelivery = {
   replayedAt: null,
   attemptIds: [],
   hasIdPrefix: false,
+  toldValue: null,
   createdAt: new Date('2026-11-21T11:00:00.000Z'),
   updatedAt: null,
   leaseSecondsLeft: null,

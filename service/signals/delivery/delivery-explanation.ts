@@ -1,11 +1,13 @@
-import { isRecognized, storedText } from '@signalbox/contract/closed-set.ts'
-import { type ReasonOf, reasonOf } from '@signalbox/contract/reasons.ts'
+import { isMember, isRecognized, storedText } from '@signalbox/contract/closed-set.ts'
+import { RESTATEMENT_REASONS, type ReasonOf, reasonOf } from '@signalbox/contract/reasons.ts'
 import { isOfPage } from '../events/event-columns.ts'
+import { REFUND } from '../events/event-record.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import { describeRedactedMembers } from '../events/free-text.ts'
 import { consentSentence, notSentWords } from './consent-explanation.ts'
 import type { StoredDelivery } from './delivery-store.ts'
 import { countUnknownAttempts, repeatSentence } from './earlier-attempts.ts'
+import { RESTATEMENT_TEXTS, restatementSentences } from './order-explanation.ts'
 import {
   clickConflictSentence,
   duplicateSentences,
@@ -13,6 +15,7 @@ import {
   replacedSentence,
 } from './page-explanation.ts'
 import { explainReceipt } from './receipt-explanation.ts'
+import type { UnselectedReason } from './routing.ts'
 import {
   type ExplanationContext,
   explainSending,
@@ -59,6 +62,7 @@ function statusSentences(
       return [
         acceptedSentence(delivery),
         ...explainReceipt(delivery, context.receipts ?? []),
+        ...restatementSentences(delivery, event, context),
         ...duplicateSentences(delivery, event, context),
         'Nothing more happens.',
       ]
@@ -71,10 +75,7 @@ function statusSentences(
     case 'failed:unknown':
       return exhaustedSentences(delivery, message, context)
     case 'expired':
-      return [
-        `Not sent: the event of ${event.eventTime.toISOString()} is older than the platform ` +
-          'accepts. It stays in the ledger.',
-      ]
+      return [expiredSentence(delivery, event, context)]
     case 'skipped:consent':
       return [consentSentence(delivery, event, context)]
     case 'skipped:no_destination':
@@ -83,14 +84,40 @@ function statusSentences(
           'send new events.',
       ]
     case 'skipped:not_selected':
-      return [unselectedSentence(delivery)]
+      return [unselectedSentence(delivery), message]
     case 'skipped:duplicate':
-      return [`${notSentWords(delivery)}: ${replacedSentence(delivery, context)}`]
+      return [`${notSentWords(delivery)}: ${duplicateSentence(delivery, context)}`]
   }
 }
 
-function unselectedSentence({ statusReason }: StoredDelivery): string {
+/** A refund that has waited in the queue is sent as its purchase, whose age counts. */
+function expiredSentence(
+  { updatedAt }: StoredDelivery,
+  event: StoredEvent,
+  { order, restatesValues }: ExplanationContext,
+): string {
+  const purchase = event.eventName === REFUND && restatesValues ? order?.purchase : null
+  const isOfPurchase = purchase && updatedAt !== null
+  const name = isOfPurchase ? 'purchase' : 'event'
+  const { eventTime } = isOfPurchase ? purchase : event
+  return (
+    `Not sent: the ${name} of ${eventTime.toISOString()} is older than the platform accepts. ` +
+    'It stays in the ledger.'
+  )
+}
+
+function duplicateSentence(delivery: StoredDelivery, context: ExplanationContext): string {
+  return delivery.statusReason === 'value_already_told'
+    ? 'another refund of the order has told the platform the same value of the purchase.'
+    : replacedSentence(delivery, context)
+}
+
+function unselectedSentence(delivery: StoredDelivery): string {
+  const { statusReason } = delivery
   const reason = reasonOf('skipped:not_selected', statusReason)
+  if (isRecognized(reason) && isMember(RESTATEMENT_REASONS, reason)) {
+    return [notSentWords(delivery), RESTATEMENT_TEXTS[reason]].join(': ')
+  }
   const known = isRecognized(reason) ? UNSELECTED_REASONS[reason] : storedText(statusReason)
   return (
     `Not sent: the destination did not select the event when it was received, because ${known}. ` +
@@ -98,7 +125,7 @@ function unselectedSentence({ statusReason }: StoredDelivery): string {
   )
 }
 
-const UNSELECTED_REASONS: Record<ReasonOf<'skipped:not_selected'>, string> = {
+const UNSELECTED_REASONS: Record<UnselectedReason, string> = {
   name_not_selected: 'its name is not in filter.event_names',
   action_source_not_selected: 'its action source is not in filter.action_sources',
   key_not_selected: 'the kind of key that sent it is not in filter.spaces',
@@ -145,6 +172,10 @@ const PERMANENT_FAILURES: Record<
     `${notSent}, because the platform would reject it.`,
     message,
     SEND_AGAIN,
+  ],
+  purchase_failed: notSent => [
+    `${notSent}: the purchase that it refunds failed at this destination, so there is no value ` +
+      'to change. Replay both once the cause is removed: the refund waits for the purchase.',
   ],
   request_failed: (_, message) => [
     'The platform took the request with the event, and later processed none of it.',

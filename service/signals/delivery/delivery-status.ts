@@ -20,6 +20,7 @@ export const STATUS_TRANSITIONS = {
     'expired',
     'skipped:consent',
     'skipped:duplicate',
+    'skipped:not_selected',
   ],
   retrying: ['sent', 'skipped:consent'],
   'failed:auth': ['queued'],

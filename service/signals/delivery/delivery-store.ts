@@ -6,7 +6,13 @@ import {
   type DeliveryReason,
 } from '@signalbox/contract/reasons.ts'
 import type { Database } from '../../runtime/db/database.ts'
-import { COUNTER_SHARD, utcDay } from '../../runtime/db/sql-fragments.ts'
+import {
+  type BatchColumn,
+  COUNTER_SHARD,
+  toArrayParameters,
+  unnestColumns,
+  utcDay,
+} from '../../runtime/db/sql-fragments.ts'
 import { type EventRef, eventRefValues, unnestEventRefs } from '../events/event-columns.ts'
 import type { SendError } from '../platforms/platform.ts'
 import { type Backoff, backoffOf } from './destination-store.ts'
@@ -31,6 +37,8 @@ export interface StoredDelivery {
   attemptIds: string[]
   /** It is sent under the ID of its event with the prefix of pages. */
   hasIdPrefix: boolean
+  /** The value of its order that a refund tells a platform that restates values; else null. */
+  toldValue: string | null
   createdAt: Date
   updatedAt: Date | null
   /** How long the worker that sends it has it to itself, below 0 when it was lost; else null. */
@@ -98,6 +106,7 @@ export async function findDeliveries(
     replayedAt: row.replayed_at,
     attemptIds: row.attempt_ids,
     hasIdPrefix: row.has_id_prefix === true,
+    toldValue: row.told_value,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     leaseSecondsLeft: row.lease_seconds_left,
@@ -153,6 +162,7 @@ export const FIXED_COLUMNS = [
   'destination_id',
   'is_test',
   'has_id_prefix',
+  'told_value',
 ]
 
 /** Columns that a replay sets. */
@@ -207,6 +217,47 @@ export function rowsFromJson(
 }
 
 const LAST_ERROR = 'last_error'
+
+export interface ToldValue {
+  createdAt: Date
+  deliveryId: number
+  /** Decimal text. */
+  value: string
+}
+
+const TOLD_COLUMNS: BatchColumn<ToldValue>[] = [
+  { name: 'created_at', type: 'timestamptz', text: ({ createdAt }) => createdAt.toISOString() },
+  { name: 'id', type: 'bigint', text: ({ deliveryId }) => String(deliveryId) },
+  { name: 'told_value', type: 'numeric', text: ({ value }) => value },
+]
+
+/**
+ * Stores, before they are sent, which values refunds tell the platform. Only of deliveries that the
+ * worker still has. The column is not indexed, so it is a heap-only update.
+ */
+export async function storeToldValues(
+  { pool }: Pick<Database, 'pool'>,
+  { trackerId, leaseEndsAt, told }: { trackerId: string; leaseEndsAt: Date; told: ToldValue[] },
+): Promise<void> {
+  if (told.length === 0) return
+  await pool.query({
+    text: `with own as materialized (
+             select * from (
+               select queue.row_position, given.told_value
+               from ${unnestColumns(TOLD_COLUMNS, { alias: 'given', firstParameter: 3 })}
+               cross join lateral (
+                 select ctid as row_position from delivery_queue
+                 where tracker_id = $1::uuid and created_at = given.created_at
+                   and id = given.id and leased_until = $2::timestamptz
+                 limit 1 for update
+               ) queue
+             ) locked
+           )
+           update delivery_queue queue set told_value = own.told_value
+           from own where queue.ctid = own.row_position and queue.tracker_id = $1::uuid`,
+    values: [trackerId, leaseEndsAt, ...toArrayParameters(TOLD_COLUMNS, told)],
+  })
+}
 
 /** A status with its reason, as SQL literals. */
 export function outcomeLiterals({ status, reason }: DeliveryOutcome) {

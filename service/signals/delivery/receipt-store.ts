@@ -84,10 +84,12 @@ export interface StoredReceipt {
   errors: ReceiptCount[]
   warnings: ReceiptCount[]
   polls: number
+  /** Null: nothing more is asked. */
+  nextPollAt: Date | null
 }
 
 const COLUMNS = `tracker_id, id, destination_id, receipt_id, accepted_at, event_count, state,
-  record_count, errors, warnings, polls`
+  record_count, errors, warnings, polls, next_poll_at`
 
 /**
  * Takes receipts whose result is due to be read, the longest due first. They are due again at
@@ -129,6 +131,7 @@ function toReceipt(row: any): StoredReceipt {
     errors: row.errors,
     warnings: row.warnings,
     polls: row.polls,
+    nextPollAt: row.next_poll_at,
   }
 }
 

@@ -153,6 +153,7 @@ export type UnsentStatus =
   | 'expired'
   | 'skipped:consent'
   | 'skipped:duplicate'
+  | 'skipped:not_selected'
   | 'failed:permanent'
   | 'failed:unknown'
 
@@ -176,9 +177,13 @@ export function handBack({ id }: Pick<Settlement, 'id'>, { at }: { at: Date }): 
   return { ...uncounted(id), status: 'queued', reason: 'handed_back', nextAttemptAt: at }
 }
 
-/** Returns the event of a page to the queue, where it waits for the one of the tracker secret. */
-export function holdUntil({ id }: Pick<Settlement, 'id'>, nextAttemptAt: Date): Settlement {
-  return { ...uncounted(id), status: 'queued', reason: 'held_for_secret', nextAttemptAt }
+/** Returns a claimed delivery to the queue, where it waits for another event. */
+export function holdUntil(
+  { id }: Pick<Settlement, 'id'>,
+  nextAttemptAt: Date,
+  reason: 'held_for_secret' | 'waiting_for_purchase',
+): Settlement {
+  return { ...uncounted(id), status: 'queued', reason, nextAttemptAt }
 }
 
 function uncounted(id: number): SettlementDetails {

@@ -13,9 +13,11 @@ import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import type { Platform, SendError } from '../platforms/platform.ts'
 import type { ClaimedBatch, ClaimedDelivery } from './claim-store.ts'
 import type { BatchContext } from './delivery-context.ts'
+import { storeToldValues, type ToldValue } from './delivery-store.ts'
 import { toOriginalEvent, toOutboundEvent } from './outbound-event.ts'
 import { storeIdPrefixes } from './page-event-store.ts'
 import { loadPageRules, type PageRules } from './page-events.ts'
+import { loadRestatements, type Restatement, type Restatements } from './restate-orders.ts'
 import {
   holdUntil,
   NOT_DEDUPLICATED,
@@ -42,19 +44,22 @@ export async function reviewDeliveries(
 ): Promise<ReviewedBatch> {
   const { platform, now } = context
   const { destination, claimed, events } = batch
-  const withdrawalsOf = await findBatchWithdrawals(context, batch)
   const { database } = context
   const { trackerId } = destination
   const parents = await findParentEvents(database, trackerId, [...events.values()])
+  const restatements = await loadRestatements(context, batch, parents)
+  const known = [...events.values(), ...restatements.purchases]
+  const withdrawalsOf = await findBatchWithdrawals(context, trackerId, known)
   const at = now()
   const pages = await loadPageRules(context, { batch, parents, at })
   const reviews = [...claimed.values()].map(delivery => {
     const event = events.get(delivery.id)
     return reviewDelivery(delivery, {
       event,
-      withdrawals: event ? withdrawalsOf(event) : NOT_WITHDRAWN,
+      withdrawalsOf,
       parent: (event && parents.get(event)) ?? null,
       pages,
+      restatements,
       hasTestCode: destination.testCode !== null,
       platform,
       destinationId: destination.id,
@@ -63,6 +68,8 @@ export async function reviewDeliveries(
   })
   const prefixed = reviews.flatMap(({ newlyPrefixed }) => newlyPrefixed ?? [])
   await storeIdPrefixes(database, { trackerId, leaseEndsAt: batch.leaseEndsAt, prefixed })
+  const told = reviews.flatMap(({ told }) => told ?? [])
+  await storeToldValues(database, { trackerId, leaseEndsAt: batch.leaseEndsAt, told })
   return {
     deliveries: reviews.flatMap(({ send }) => send ?? []),
     settlements: reviews.flatMap(({ settle }) => settle ?? []),
@@ -72,11 +79,11 @@ export async function reviewDeliveries(
 
 async function findBatchWithdrawals(
   { database, erasureKey, platform }: BatchContext,
-  { destination, events }: ClaimedBatch,
+  trackerId: string,
+  events: readonly StoredEvent[],
 ): Promise<(event: StoredEvent) => Withdrawals> {
-  const { trackerId } = destination
   const people = new Map(
-    [...events.values()].flatMap(event => {
+    events.flatMap(event => {
       const person = personOf(trackerId, event)
       return person ? [[event, { ...person, platformNames: [platform.name] }] as const] : []
     }),
@@ -90,16 +97,22 @@ async function findBatchWithdrawals(
 
 /** The event is sent, or it is settled without a request. */
 type Review =
-  | { send: OutboundDelivery; settle: null; newlyPrefixed: NewlyPrefixed | null }
-  | { send: null; settle: Settlement; newlyPrefixed: null }
+  | {
+      send: OutboundDelivery
+      settle: null
+      newlyPrefixed: NewlyPrefixed | null
+      told: ToldValue | null
+    }
+  | { send: null; settle: Settlement; newlyPrefixed: null; told: null }
 
 type NewlyPrefixed = { createdAt: Date; deliveryId: number }
 
 interface ReviewInput {
   event: StoredEvent | undefined
-  withdrawals: Withdrawals
+  withdrawalsOf: (event: StoredEvent) => Withdrawals
   parent: StoredEvent | null
   pages: PageRules
+  restatements: Restatements
   /** The destination has a code for test events. */
   hasTestCode: boolean
   platform: Platform
@@ -111,7 +124,7 @@ interface ReviewInput {
 export const WINDOW_MARGIN_SECONDS = 60
 
 function reviewDelivery(delivery: ClaimedDelivery, input: ReviewInput): Review {
-  const { event, withdrawals, parent, pages, hasTestCode, platform, destinationId, at } = input
+  const { event, withdrawalsOf, parent, pages, hasTestCode, platform, destinationId, at } = input
   const end = event ? windowEnd(event, platform) : null
   const settle = (outcome: DeliveryOutcome<UnsentStatus>, error: SendError | null = null) =>
     settleReviewed(delivery, outcome, { error, replayableUntil: end })
@@ -119,7 +132,7 @@ function reviewDelivery(delivery: ClaimedDelivery, input: ReviewInput): Review {
     settle({ status: 'failed:permanent', reason }, error)
 
   if (!event?.payload || !end) return fail('payload_expired')
-  const withdrawn = findStoredWithdrawalReason(event, withdrawals)
+  const withdrawn = findStoredWithdrawalReason(event, withdrawalsOf(event))
   if (withdrawn) return settle({ status: 'skipped:consent', reason: withdrawn })
   if (at.getTime() >= end.getTime() - WINDOW_MARGIN_SECONDS * 1_000) {
     // After an attempt the platform may have the event, so it has not expired unsent.
@@ -128,6 +141,8 @@ function reviewDelivery(delivery: ClaimedDelivery, input: ReviewInput): Review {
       ? settle({ status: 'failed:unknown', reason: 'time_used_up' })
       : settle({ status: 'expired', reason: 'outside_window' })
   }
+  const restatement = input.restatements.decide(delivery, event)
+  if (restatement) return reviewRefund(delivery, restatement, { ...input, replayableUntil: end })
   // The wait leaves time to send the event before the platform's window ends.
   const latestSend = new Date(end.getTime() - 2 * WINDOW_MARGIN_SECONDS * 1_000)
   const page = pages.decide(delivery, event, latestSend)
@@ -135,7 +150,7 @@ function reviewDelivery(delivery: ClaimedDelivery, input: ReviewInput): Review {
     return settle({ status: 'skipped:duplicate', reason: 'sent_by_secret' })
   }
   if (page.kind === 'hold') {
-    return { send: null, settle: holdUntil(delivery, page.until), newlyPrefixed: null }
+    return hold(delivery, page.until, 'held_for_secret')
   }
   // Without a code the platform would count it as live.
   if (delivery.isTest && !hasTestCode) return fail('no_test_code')
@@ -157,7 +172,61 @@ function reviewDelivery(delivery: ClaimedDelivery, input: ReviewInput): Review {
   const { id, createdAt } = delivery
   const isNew = hasIdPrefix && !delivery.hasIdPrefix
   const newlyPrefixed = isNew ? { createdAt, deliveryId: id } : null
-  return { send: { id, event: outbound }, settle: null, newlyPrefixed }
+  return { send: { id, event: outbound }, settle: null, newlyPrefixed, told: null }
+}
+
+function hold(
+  delivery: ClaimedDelivery,
+  until: Date,
+  reason: 'held_for_secret' | 'waiting_for_purchase',
+): Review {
+  const settle = holdUntil(delivery, until, reason)
+  return { send: null, settle, newlyPrefixed: null, told: null }
+}
+
+/**
+ * The purchase of a refund is sent again with its net value: its own identity, consent and age
+ * count, and everything but the value is what the platform has.
+ */
+function reviewRefund(
+  delivery: ClaimedDelivery,
+  restatement: Restatement,
+  input: ReviewInput & { replayableUntil: Date },
+): Review {
+  const { withdrawalsOf, hasTestCode, platform, destinationId, at, replayableUntil } = input
+  const settle = (outcome: DeliveryOutcome<UnsentStatus>, error: SendError | null = null) =>
+    settleReviewed(delivery, outcome, { error, replayableUntil })
+  if (restatement.kind === 'wait') {
+    return hold(delivery, restatement.until, 'waiting_for_purchase')
+  }
+  if (restatement.kind === 'end') return settle(restatement.outcome)
+  const { purchase, value, hasIdPrefix } = restatement
+  if (!purchase.payload) {
+    return purchase.isErased
+      ? settle({ status: 'skipped:consent', reason: 'purchase_erased' })
+      : settle({ status: 'skipped:not_selected', reason: 'purchase_payload_expired' })
+  }
+  if (findStoredWithdrawalReason(purchase, withdrawalsOf(purchase))) {
+    return settle({ status: 'skipped:consent', reason: 'purchase_withdrawn' })
+  }
+  const closesAt = windowEnd(purchase, platform).getTime() - WINDOW_MARGIN_SECONDS * 1_000
+  if (at.getTime() >= closesAt) return settle({ status: 'expired', reason: 'outside_window' })
+  const identity = findPlatformIdentity(purchase.payload, platform)
+  if (!identity) return settle({ status: 'skipped:not_selected', reason: 'purchase_not_sent' })
+  if (delivery.isTest && !hasTestCode) {
+    return settle({ status: 'failed:permanent', reason: 'no_test_code' })
+  }
+  const names = { platform, destinationId, hasIdPrefix, originalEvent: null }
+  const outbound = {
+    ...toOutboundEvent({ event: purchase, identity, ...names }),
+    valueAmount: value.net,
+    valueCurrency: value.currency,
+  }
+  const error = platform.validateEvent(outbound)
+  if (error) return settle({ status: 'skipped:not_selected', reason: 'restatement_refused' }, error)
+  const { id, createdAt } = delivery
+  const told = { createdAt, deliveryId: id, value: value.net }
+  return { send: { id, event: outbound }, settle: null, newlyPrefixed: null, told }
 }
 
 /** When the platform stops accepting the event. */
@@ -176,7 +245,8 @@ function settleReviewed(
   const isFailed =
     outcome.status.startsWith('failed:') && outcome.reason !== NOT_DEDUPLICATED.reason
   const input = { error, replayableUntil: isFailed ? replayableUntil : null }
-  return { send: null, settle: settleUnsent(delivery, outcome, input), newlyPrefixed: null }
+  const settle = settleUnsent(delivery, outcome, input)
+  return { send: null, settle, newlyPrefixed: null, told: null }
 }
 
 /** Why the withdrawals of its person withhold a stored event; null when they do not. */

@@ -1,4 +1,4 @@
-import type { ReasonOf } from '@signalbox/contract/reasons.ts'
+import type { ReasonOf, RestatementReason } from '@signalbox/contract/reasons.ts'
 import {
   DestinationRouting,
   type RoutingFilter,
@@ -13,7 +13,7 @@ import type { Platform } from '../platforms/platform.ts'
 
 export type { DestinationRouting, RoutingFilter }
 
-export type UnselectedReason = ReasonOf<'skipped:not_selected'>
+export type UnselectedReason = Exclude<ReasonOf<'skipped:not_selected'>, RestatementReason>
 
 /** Every event, under its own name. */
 export const NO_ROUTING: DestinationRouting = Object.freeze({})
@@ -26,6 +26,8 @@ export interface RoutedEvent {
   valueCurrency: string | null
   space: EventSpace
   isTest: boolean
+  /** A refund that gives its purchase a new value: it needs no name and no value of its own. */
+  restatesValue?: boolean
 }
 
 /**
@@ -37,7 +39,7 @@ export function findUnselectedReason(
   event: RoutedEvent,
   needsPlatformName = false,
 ): UnselectedReason | null {
-  const { eventName, actionSource, space, isTest } = event
+  const { eventName, actionSource, space, isTest, restatesValue = false } = event
   const isLeftOut = (list: readonly string[] | undefined, own: string) =>
     list !== undefined && !list.includes(own)
   if (isLeftOut(filter.event_names, eventName)) return 'name_not_selected'
@@ -45,6 +47,7 @@ export function findUnselectedReason(
   if (isLeftOut(filter.spaces, space)) return 'key_not_selected'
   if (filter.test === 'exclude' && isTest) return 'test_not_selected'
   if (filter.test === 'only' && !isTest) return 'live_not_selected'
+  if (restatesValue) return null
   const valueReason = filter.minimum_value && compareValue(filter.minimum_value, event)
   if (valueReason) return valueReason
   const isMapped = names !== undefined && Object.hasOwn(names, eventName)
@@ -105,18 +108,19 @@ interface RoutedDraft extends Pick<RoutedEvent, 'eventName' | 'actionSource' | '
 interface RoutedDestination {
   id: string
   isTest: boolean
+  restatesValue?: boolean
   routing?: DestinationRouting
 }
 
 /** `findUnselectedReason` for an event that is being accepted. */
 export function findDraftReason(
   { eventName, actionSource, space, order }: RoutedDraft,
-  { routing = NO_ROUTING, isTest }: RoutedDestination,
+  { routing = NO_ROUTING, isTest, restatesValue = false }: RoutedDestination,
   needsPlatformName = false,
 ): UnselectedReason | null {
   if (routing.filter === undefined && !needsPlatformName) return null
   const value = { valueAmount: order?.amount ?? null, valueCurrency: order?.currency ?? null }
-  const event = { eventName, actionSource, space, isTest, ...value }
+  const event = { eventName, actionSource, space, isTest, restatesValue, ...value }
   return findUnselectedReason(routing, event, needsPlatformName)
 }
 

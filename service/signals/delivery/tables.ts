@@ -44,6 +44,7 @@ interface DeliveryTables {
     last_error: string | null
     attempt_ids: Generated<string[]>
     has_id_prefix: boolean | null
+    told_value: string | null
   }
   deliveries: {
     tracker_id: string
@@ -65,6 +66,7 @@ interface DeliveryTables {
     last_error: string | null
     attempt_ids: Generated<string[]>
     has_id_prefix: boolean | null
+    told_value: string | null
   }
   delivery_id_counters: {
     tracker_id: string

@@ -2,9 +2,11 @@ import { isRecognized } from '@signalbox/contract/closed-set.ts'
 import { type BackoffCause, reasonOf } from '@signalbox/contract/reasons.ts'
 import { LEASE_SECONDS_MAX } from '../../runtime/settings/settings.ts'
 import type { StoredEvent } from '../events/event-store.ts'
+import type { Order } from '../events/order-value.ts'
 import type { PageWithdrawal } from '../events/page-withdrawal-store.ts'
 import type { StoredAttempt } from './attempt-store.ts'
 import type { StoredDelivery } from './delivery-store.ts'
+import { purchaseWaitSentence } from './order-explanation.ts'
 import type { Match } from './page-event-store.ts'
 import { heldSentence } from './page-explanation.ts'
 import type { StoredReceipt } from './receipt-store.ts'
@@ -24,6 +26,10 @@ export interface ExplanationContext {
   pageWithdrawal?: PageWithdrawal | null
   /** Deliveries of the same event in the other space; left out, none are known. */
   matches?: readonly Match[]
+  /** The order of the event; null or left out: it names none. */
+  order?: Order | null
+  /** Whether the platform can give a purchase a new value; left out: not known. */
+  restatesValues?: boolean
 }
 
 /** The clocks of two machines may differ by this much. */
@@ -44,7 +50,10 @@ export function explainWaiting(
   if (delivery.destinationProblem !== null) return pausedSentences(delivery, context)
   const { at } = context
   const backoff = backoffClause(delivery, at)
-  const due = heldSentence(delivery, context) ?? dueSentence(delivery, at)
+  const due =
+    heldSentence(delivery, context) ??
+    purchaseWaitSentence(delivery, event, context) ??
+    dueSentence(delivery, at)
   if (due !== '') return [due, toSentence(backoff)]
   return [backoff === '' ? nextBatchSentence(delivery) : `Waiting: ${backoff}.`]
 }
@@ -186,6 +195,7 @@ function nextBatchSentence({ status, statusReason, ...delivery }: StoredDelivery
       return 'Waiting to be sent: the withdrawal that stopped it was lifted.'
     case 'accepted_for_delivery':
     case 'held_for_secret':
+    case 'waiting_for_purchase':
     case 'test_purchase':
     case 'handed_back':
     case 'destination_refused':

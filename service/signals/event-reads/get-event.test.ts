@@ -26,7 +26,8 @@ it('returns exactly the documented members, before and after delivery', async te
   for (const moment of ['queued', 'delivered']) {
     for (const id of ['order-1001', 'bare', 'refund']) {
       const { body, headers } = await service.read(id)
-      assert.deepEqual(Object.keys(body).sort(), ['deliveries', 'event', 'lineage'], moment)
+      const members = ['deliveries', 'event', 'lineage', 'order']
+      assert.deepEqual(Object.keys(body).sort(), members, moment)
       const ofEvent = [...EVENT_MEMBERS, 'deliveries'].sort()
       assert.deepEqual(Object.keys(body.event).sort(), ofEvent)
       assert.deepEqual(Object.keys(body.lineage).sort(), ['children', 'parent'])

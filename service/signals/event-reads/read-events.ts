@@ -17,9 +17,12 @@ import { BOTH_SPACES, type EventSpace } from '../events/event-record.ts'
 import { findEventsById, findEventsByRef, type StoredEvent } from '../events/event-store.ts'
 import { findChildEvents, findParentEvents } from '../events/lineage-store.ts'
 import { listEventRefs } from '../events/list-store.ts'
+import { findOrders } from '../events/order-store.ts'
+import type { Order } from '../events/order-value.ts'
 import { findPageWithdrawal, type PageWithdrawal } from '../events/page-withdrawal-store.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { ATTEMPTS_SHOWN_MAX, deliveryView, eventView, lineageView } from './event-view.ts'
+import { orderView } from './order-view.ts'
 import { buildEventPage, type EventPageRequest } from './pagination.ts'
 
 interface ListRequest {
@@ -99,6 +102,9 @@ export interface LoadedEvent {
   pageWithdrawal: PageWithdrawal | null
   /** Deliveries of the same event in the other space. */
   matches: Match[]
+  order: Order | null
+  /** Of the purchase and the refunds of the order. */
+  orderDeliveries: StoredDelivery[]
 }
 
 /** Throws a 404 refusal when the tracker has no such event, even if another tracker has one. */
@@ -118,15 +124,21 @@ export async function loadEvent(
     findParentEvents(database, trackerId, [event]),
     findMatches(database, { trackerId, space: otherSpace, events: [event] }),
   ])
-  const [attempts, receipts] = await Promise.all([
+  const [attempts, receipts, orders] = await Promise.all([
     findAttempts(database, trackerId, attemptIds(deliveries)),
     findReceipts(database, trackerId, attemptIds(deliveries)),
+    findOrders(database, trackerId, { events: [event], parents }),
   ])
+  const order = orders.get(event) ?? null
+  const ofOrder = [order?.purchase ?? [], order?.refunds ?? []].flat()
+  const orderDeliveries =
+    ofOrder.length === 0 ? [] : await findDeliveries(database, trackerId, ofOrder)
   const pageWithdrawal = deliveries.some(({ statusReason }) => statusReason === 'withdrawn_by_page')
     ? await findWithdrawalOfVisitor(database, trackerId, event)
     : null
   const parent = parents.get(event) ?? null
-  return { event, parent, children, deliveries, attempts, receipts, pageWithdrawal, matches }
+  const related = { parent, children, pageWithdrawal, matches, order, orderDeliveries }
+  return { event, deliveries, attempts, receipts, ...related }
 }
 
 /** Null when only identifiers of the event are withdrawn. */
@@ -155,6 +167,11 @@ export async function readEvent(
       parent: parent ? lineageView(parent, owner) : null,
       children: children.map(child => lineageView(child, owner)),
     },
+    order: orderView(event, {
+      order: others.order,
+      deliveries: others.orderDeliveries,
+      platforms,
+    }),
     deliveries: deliveries.map((delivery, index) => ({
       ...(views[index] as Delivery),
       explanation: explainDelivery(delivery, event, {
@@ -163,6 +180,8 @@ export async function readEvent(
         receipts,
         pageWithdrawal: others.pageWithdrawal,
         matches: others.matches,
+        order: others.order,
+        ...findRestating(delivery, platforms),
         windowEndsAt: findWindowEnd(delivery, event, platforms),
       }),
     })),
@@ -199,6 +218,15 @@ export function findWindowEnd(
 ): Date | null {
   const found = platform === null ? null : platforms.find(platform)
   return found && windowEnd(event, found)
+}
+
+/** Whether the platform can give a purchase a new value; empty: this process does not know. */
+export function findRestating(
+  { platform }: StoredDelivery,
+  platforms: PlatformRegistry,
+): { restatesValues?: boolean } {
+  const found = platform === null ? null : platforms.find(platform)
+  return found ? { restatesValues: found.restatesValues !== undefined } : {}
 }
 
 function attemptIds(deliveries: readonly StoredDelivery[]): string[] {

@@ -72,6 +72,11 @@ const RELATED_COLUMNS: BatchColumn<EventRow>[] = [
     type: 'uuid',
     text: ({ event: { orderKey } }) => (orderKey == null ? null : digestEventId(orderKey)),
   },
+  {
+    name: 'refund_digest',
+    type: 'uuid',
+    text: ({ event: { refundKey } }) => (refundKey == null ? null : digestEventId(refundKey)),
+  },
   { name: 'id_digest', type: 'uuid', text: ({ event }) => digestEventId(event.eventId) },
   {
     name: 'user_data',

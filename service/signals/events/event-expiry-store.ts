@@ -41,7 +41,7 @@ export function buildExpireEventsCtes(partition: RowwisePartition): string {
       where event.tracker_id = due.tracker_id and event.created_at = due.created_at
         and event.event_id = due.event_id and event.space = due.space
       returning event.tracker_id, event.created_at, event.event_id, event.space,
-        event.event_name, event.order_id
+        event.event_name, event.order_id, event.parent_event_id
     ),
     deleted_keys as (
       delete from event_keys using (${selectKeys('deleted_events')}) key where ${SAME_KEY}
@@ -225,7 +225,8 @@ export async function deleteExpiredKeys(
 ): Promise<(KeyCursor & { keys: number }) | null> {
   const { rows } = await pool.query(
     `with batch as materialized (
-       select tracker_id, created_at, event_id, space, event_name, order_id from ${table}
+       select tracker_id, created_at, event_id, space, event_name, order_id, parent_event_id
+       from ${table}
        where (tracker_id, created_at, event_id, space)
          > ($1::uuid, $2::timestamptz, $3::text, $4::smallint)
        order by tracker_id, created_at, event_id, space limit ${EXPIRY_BATCH_KEYS}

@@ -27,6 +27,18 @@ export function toOrderKey(eventName: string, orderId: string): string {
   return `${eventName}\n${orderId}`
 }
 
+/** The events that an order has. Their names are those of the platforms, and case counts. */
+export const PURCHASE = 'Purchase'
+export const REFUND = 'Refund'
+
+/**
+ * What the refunds of one event have in common that name it as their parent. A lookup compares the
+ * members of the events themselves, too, so an order ID that looks like it does no harm.
+ */
+export function toRefundKey(parentEventId: string): string {
+  return toOrderKey(REFUND, `\n${parentEventId}`)
+}
+
 /** Bytes of the body digest that are stored: enough to tell bodies apart. */
 export const BODY_DIGEST_BYTES = 16
 
@@ -53,6 +65,8 @@ export interface EventRecord {
   orderId: string | null
   /** See `toOrderKey`; absent from an event that is never looked up by its order. */
   orderKey?: string | null
+  /** See `toRefundKey`; absent from all events but refunds that name their parent. */
+  refundKey?: string | null
   valueAmount: string | null
   valueCurrency: string | null
   /** JSON text. */

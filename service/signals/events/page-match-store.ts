@@ -2,6 +2,7 @@ import type { Database } from '../../runtime/db/database.ts'
 import { arrayLiteral, type BatchWrite, utcDay } from '../../runtime/db/sql-fragments.ts'
 import { formatUtcDay } from '../../runtime/util/time.ts'
 import { type EventRow, pickAppendColumns } from './event-columns.ts'
+import { REFUND } from './event-record.ts'
 
 /**
  * The writes of acceptance by which an event of a page and one of the tracker secret find each
@@ -20,27 +21,38 @@ export const PAGE_MATCH_WRITES = {
     on conflict (tracker_id, received_on, event_name) do nothing`,
   },
   order_writes: {
-    columns: pickAppendColumns('tracker_id', 'created_at', 'space', 'order_digest'),
+    columns: pickAppendColumns(
+      ...['tracker_id', 'created_at', 'space', 'order_digest', 'refund_digest'],
+    ),
     from: source => `
     insert into order_keys (created_at, tracker_id, order_digest, space)
-    select created_at, tracker_id, order_digest, space
-    from ${source} where order_digest is not null
+    select created_at, tracker_id, key.order_digest, space
+    from ${source}
+    cross join lateral (values (order_digest), (refund_digest)) as key(order_digest)
+    where key.order_digest is not null
     order by tracker_id, space, order_digest
     on conflict (tracker_id, space, order_digest, created_at) do nothing`,
   },
 } satisfies Record<string, BatchWrite<EventRow>>
 
 /** The digest of `toOrderKey` (event-record.ts), as SQL. */
-function orderDigest(eventName: string, orderId: string): string {
+export function orderDigest(eventName: string, orderId: string): string {
   return `event_id_digest(${eventName} || E'\\n' || ${orderId})`
 }
 
-/** SQL that deletes the order keys of events, which have their names and order IDs. */
+/** The digest of `toRefundKey`, as SQL. */
+export function refundDigest(parentEventId: string): string {
+  return orderDigest(`'${REFUND}'`, `E'\\n' || ${parentEventId}`)
+}
+
+/** SQL that deletes the order keys of events, which have their names, order IDs and parents. */
 export function deleteOrderKeys(events: string): string {
   return `
       delete from order_keys using ${events}
       where order_keys.tracker_id = ${events}.tracker_id and order_keys.space = ${events}.space
-        and order_keys.order_digest = ${orderDigest(`${events}.event_name`, `${events}.order_id`)}
+        and order_keys.order_digest in (
+          ${orderDigest(`${events}.event_name`, `${events}.order_id`)},
+          ${refundDigest(`${events}.parent_event_id`)})
         and order_keys.created_at = ${events}.created_at`
 }
 

@@ -5,6 +5,7 @@ import {
   type DestinationRouteCache,
   type PlannedDelivery,
 } from '../delivery/plan-store.ts'
+import { isRestatement } from '../delivery/restate-orders.ts'
 import type { EventRecord } from '../events/event-record.ts'
 import { recordDifferingSubmissions } from '../events/event-store.ts'
 import { ListPositionIndexer } from '../events/list-position-store.ts'
@@ -141,6 +142,7 @@ async function planDrafts(
       routes: routesOf.get(trackerId) ?? [],
       windowEndsAt: name => platformWindowEnd(platforms.find(name), draft),
       needsPlatformName: name => platforms.find(name)?.conversionTargets !== undefined,
+      restatesValue: name => isRestatement(draft.eventName, platforms.find(name)),
       nextDeliveryId: () => ids.take(trackerId),
     })
     records.push(plan.record)

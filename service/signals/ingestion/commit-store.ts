@@ -237,7 +237,7 @@ async function writeRecords(
   // Most commits have nothing to write there, and each statement is a round trip.
   const sparse: Partial<Record<string, (row: EventRow) => boolean>> = {
     name_writes: ({ event }) => event.space === 'secret' && !knownNames?.has(formatName(event)),
-    order_writes: ({ event }) => event.orderKey != null,
+    order_writes: ({ event }) => event.orderKey != null || event.refundKey != null,
   }
   for (const [name, eventWrite] of Object.entries(EVENT_WRITES)) {
     await runBatchWrite(client, name, eventWrite, rows.filter(sparse[name] ?? (() => true)))

@@ -6,7 +6,14 @@ import {
 import type { EventSubmission } from '@signalbox/contract/submissions.ts'
 import { VALUE_DATA_MEMBERS, type ValueData } from '@signalbox/contract/value-data.ts'
 import { isObject } from '../../runtime/util/is-object.ts'
-import { type EventDetails, toOrderKey, type UseRestrictions } from '../events/event-record.ts'
+import {
+  type EventDetails,
+  PURCHASE,
+  REFUND,
+  toOrderKey,
+  toRefundKey,
+  type UseRestrictions,
+} from '../events/event-record.ts'
 import {
   findUnsentReason,
   listContentIds,
@@ -202,14 +209,24 @@ function selectAppData(appData: AppData, dropped: DroppedField[]): AppData {
 }
 
 /**
- * What an event is looked up by besides its ID, where pages may report the same order. Null for an
- * order ID that a token replaced: the token goes with the person, and a digest of it would not.
+ * What an event is looked up by besides its ID: a purchase and a refund that names no parent by
+ * their order, and every event where pages may report the same one. Null for an order ID that a
+ * token replaced: the token goes with the person, and a digest of it would not.
  */
 export function findOrderKey(
-  eventName: string,
+  { event_name: eventName, parent_event_id: parentId }: EventSubmission,
   order: OrderDraft | null,
   { hasPages = false, redacted }: { hasPages?: boolean | undefined; redacted: readonly string[] },
 ): string | null {
-  if (!hasPages || !order?.orderId || redacted.includes('value_data.order_id')) return null
-  return toOrderKey(eventName, order.orderId)
+  if (!order?.orderId || redacted.includes('value_data.order_id')) return null
+  const hasOrder = eventName === PURCHASE || (eventName === REFUND && !parentId)
+  return hasPages || hasOrder ? toOrderKey(eventName, order.orderId) : null
+}
+
+/** What a refund that names its purchase as its parent is looked up by. */
+export function findRefundKey({
+  event_name: eventName,
+  parent_event_id: parentId,
+}: EventSubmission): string | null {
+  return eventName === REFUND && parentId ? toRefundKey(parentId) : null
 }

@@ -28,6 +28,7 @@ import {
   draftOrder,
   draftRestrictions,
   findOrderKey,
+  findRefundKey,
   listUnstoredIdentity,
   type OrderDraft,
 } from './draft-order.ts'
@@ -51,6 +52,8 @@ export interface EventDraft {
   order: OrderDraft | null
   /** Null for an event that is never looked up by its order. */
   orderKey: string | null
+  /** Null for all events but refunds that name their parent. */
+  refundKey: string | null
   decision: AcceptedDecision
   /** That about each platform of the tracker, by name. */
   platformDecisions: PlatformDecisions
@@ -144,7 +147,8 @@ export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft
     consentBasis: body.consent_basis,
     parentEventId: body.parent_event_id || null,
     order,
-    orderKey: findOrderKey(body.event_name, order, { hasPages, redacted }),
+    orderKey: findOrderKey(body, order, { hasPages, redacted }),
+    refundKey: findRefundKey(body),
     decision,
     platformDecisions: decisions,
     visitorId,

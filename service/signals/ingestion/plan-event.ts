@@ -23,6 +23,8 @@ export interface PlanInput {
   windowEndsAt: (platform: string) => Date | null
   /** Whether the named platform needs an entry of the destination's map. Default: no. */
   needsPlatformName?: (platform: string) => boolean
+  /** Whether the event gives an earlier one a new value at the named platform. Default: no. */
+  restatesValue?: (platform: string) => boolean
   nextDeliveryId: () => number
 }
 
@@ -42,7 +44,11 @@ type EventDisposition =
   | { kind: 'store' }
 
 /** Reasons of one delivery, which say nothing about the event. */
-type PlatformReason = 'consent_refused_for_platform' | 'consent_not_decided'
+type PlatformReason =
+  | 'consent_refused_for_platform'
+  | 'consent_not_decided'
+  | 'purchase_withdrawn'
+  | 'purchase_erased'
 
 /** Turns a draft into an event record and its planned deliveries. Pure except for delivery IDs. */
 export function planEvent(
@@ -124,6 +130,7 @@ function buildEventRecord(
     parentEventId: draft.parentEventId,
     orderId: order?.orderId ?? null,
     orderKey: draft.orderKey,
+    refundKey: draft.refundKey,
     valueAmount: order?.amount ?? null,
     valueCurrency: order?.currency ?? null,
     valueData: order?.json ?? null,
@@ -220,7 +227,8 @@ function planDeliveries(
   }
   const plan = (route: DestinationRoute | null): PlannedDelivery => {
     const { withdrawals } = input
-    const toPlan = { route, isOutsideWindow, withdrawals, needsName: input.needsPlatformName }
+    const { needsPlatformName: needsName, restatesValue } = input
+    const toPlan = { route, isOutsideWindow, withdrawals, needsName, restatesValue }
     const { status, reason } = decideDeliveryStatus(draft, disposition, toPlan)
     return {
       trackerId,
@@ -242,12 +250,13 @@ interface RouteToPlan {
   isOutsideWindow: (route: DestinationRoute) => boolean
   withdrawals: PlanInput['withdrawals']
   needsName: PlanInput['needsPlatformName']
+  restatesValue: PlanInput['restatesValue']
 }
 
 function decideDeliveryStatus(
   draft: EventDraft,
   disposition: EventDisposition,
-  { route, isOutsideWindow, withdrawals, needsName }: RouteToPlan,
+  { route, isOutsideWindow, withdrawals, needsName, restatesValue }: RouteToPlan,
 ): DeliveryOutcome<InitialStatus> {
   const { decision, platformDecisions, receivedAt } = draft
   const skip = (reason: ReasonOf<'skipped:consent'>) =>
@@ -269,7 +278,8 @@ function decideDeliveryStatus(
     if (withdrawn !== null) return skip(withdrawn)
   }
   if (isOutsideWindow(route)) return { status: 'expired', reason: 'outside_window' }
-  const unselected = findDraftReason(draft, route, needsName?.(route.platform))
+  const routed = { ...route, restatesValue: restatesValue?.(route.platform) ?? false }
+  const unselected = findDraftReason(draft, routed, needsName?.(route.platform))
   if (unselected) return { status: 'skipped:not_selected', reason: unselected }
   return { status: 'queued', reason: 'accepted_for_delivery' }
 }

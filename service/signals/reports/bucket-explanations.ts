@@ -193,6 +193,20 @@ const OUTCOME_SENTENCES: Record<FailureReason | HeldReason, string> = {
   value_other_currency: "The value is in another currency than that of the destination's filter.",
   value_below_minimum: "The value is below the minimum of the destination's filter.",
   no_platform_name: "The destination's map has no name of the platform for the event.",
+  purchase_failed: 'A refund: the platform has not got its purchase, which failed.',
+  purchase_withdrawn: 'A refund: consent to its purchase was withdrawn.',
+  purchase_erased: 'A refund: the person of its purchase was erased.',
+  value_already_told: 'A refund: the platform already has the value that it leaves.',
+  refund_of_page: 'A refund of a page, which changes no order.',
+  refund_without_order: 'A refund that names no purchase.',
+  purchase_unknown: 'A refund: its purchase was not stored within a day.',
+  several_purchases: 'A refund: several purchases have its order ID.',
+  too_many_refunds: 'A refund of an order with more refunds than are added up.',
+  value_not_changed: 'A refund that does not change the value of its order.',
+  purchase_not_sent: 'A refund: this destination was not sent its purchase.',
+  purchase_unconfirmed: 'A refund: the platform did not confirm its purchase.',
+  purchase_payload_expired: 'A refund: the identity of its purchase has expired.',
+  restatement_refused: 'A refund: the platform would not take its purchase with a new value now.',
 }
 
 export function explainOutcome(reason: string): string {

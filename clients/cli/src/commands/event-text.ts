@@ -20,6 +20,7 @@ export function formatEvent(detail: EventDetail, context: CommandContext): strin
     `\n${style('bold', 'Consent')}\n`,
     formatConsent(event, style),
     formatDeliveries(detail, context),
+    formatOrder(detail, context),
     formatLineage(detail, style),
   ].join('')
 }
@@ -136,6 +137,20 @@ function formatAttempts({ platform_response: response }: ExplainedDelivery, styl
     String(attempt.trace_id ?? '-'),
   ])
   return new Table(columns, { style, width: null }).format(rows)
+}
+
+/** The net value of the order, and what each platform was told of it. */
+function formatOrder({ order }: EventDetail, { style, host }: CommandContext): string {
+  if (!order) return ''
+  const width = host.stdout.width() ?? 100
+  const { currency, net_value: net, platforms } = order
+  const value = net === null ? '' : `  ${printable(`${net} ${currency ?? ''}`.trim())}`
+  const told = platforms.map(({ platform, value_amount: amount, value_currency, explanation }) => {
+    const own = amount === null ? 'nothing' : `${amount} ${value_currency ?? ''}`.trim()
+    return wrap(printable(`${platform}: ${own}. ${explanation}`), width)
+  })
+  const texts = [wrap(printable(order.explanation), width), ...told]
+  return `\n${style('bold', 'Order')}${value}\n${texts.map(text => `${text}\n`).join('')}`
 }
 
 function formatLineage({ lineage }: EventDetail, style: Style): string {

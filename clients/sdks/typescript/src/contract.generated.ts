@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 88e58e3e11cea367e3a179e8388083d2b8201f3ea0d12590f13a2f69df44ab3e). Do not edit.
+// Generated from the contract 0.5.0 (sha256 849936f96df4d66fbd9bc35cb4bcf1502a219542930e70d944818de593908c31). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
@@ -373,6 +373,71 @@ export interface Lineage {
   children: LineageEvent[]
 }
 
+export interface OrderPurchase {
+  id: string
+  event_name: string
+  /** When it was stored. */
+  created_at: string
+  /** Major units, as decimal text. Null without a value. */
+  value_amount: string | null
+  value_currency: string | null
+}
+
+export interface OrderRefund {
+  id: string
+  event_name: string
+  /** When it was stored. */
+  created_at: string
+  /** Major units, as decimal text. Null without a value. */
+  value_amount: string | null
+  value_currency: string | null
+  /**
+   * `subtracted`: its value is subtracted. `whole`: it has no value, so everything is refunded.
+   * `other_currency`, `no_currency`: it is not subtracted, because amounts are never converted.
+   * `of_page`: a publishable key sent it, so it changes nothing.
+   */
+  effect: 'subtracted' | 'whole' | 'other_currency' | 'no_currency' | 'of_page' | (string & {})
+}
+
+export interface OrderAtPlatform {
+  destination_id: string
+  /** As in the `type` of the destination. */
+  platform: string
+  /**
+   * Major units, as decimal text. The last value that the platform accepted for the order, if any.
+   */
+  value_amount: string | null
+  value_currency: string | null
+  /** The purchase or the refund that told it. */
+  event_id: string | null
+  /** It is the net value of the order. */
+  is_net_value: boolean
+  /** What the platform was told, and why not more. */
+  explanation: string
+}
+
+export interface EventOrder {
+  order_id: string | null
+  purchase: OrderPurchase | null
+  /** IDs of other purchases with the same order ID, whose values are not added. */
+  other_purchases: string[]
+  /** Oldest first, at most a hundred. */
+  refunds: OrderRefund[]
+  currency: string | null
+  /** Major units, as decimal text. What the purchase says. */
+  gross_value: string | null
+  /** Major units, as decimal text. What the refunds in its currency say together. */
+  refunded_value: string | null
+  /**
+   * Major units, as decimal text. The gross value less the refunded value, and never below zero.
+   */
+  net_value: string | null
+  /** What the net value counts, and what it does not. */
+  explanation: string
+  /** What each destination of the purchase was told. */
+  platforms: OrderAtPlatform[]
+}
+
 export interface ExplainedDelivery {
   id: number
   workspace_id: number
@@ -404,6 +469,7 @@ export interface ExplainedDelivery {
 export interface EventDetail {
   event: Event
   lineage: Lineage
+  order: EventOrder | null
   deliveries: ExplainedDelivery[]
 }
 

@@ -193,7 +193,7 @@ export function readReceiptAnswer(response: ApiResponse): ReceiptResult | Unavai
 }
 
 /** Google had these conversions before: a copy that it refuses is not lost. */
-const COPY_REASON = 'DUPLICATE_TRANSACTION_ID'
+export const COPY_REASON = 'DUPLICATE_TRANSACTION_ID'
 
 function joinStates(
   destinations: readonly Record<string, unknown>[],

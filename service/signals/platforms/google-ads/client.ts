@@ -24,7 +24,12 @@ import type {
   Unavailable,
 } from '../platform.ts'
 import { toSendError } from '../send-answer.ts'
-import { type ApiResponse, readIngestAnswer, readReceiptAnswer } from './api-answers.ts'
+import {
+  type ApiResponse,
+  COPY_REASON,
+  readIngestAnswer,
+  readReceiptAnswer,
+} from './api-answers.ts'
 import { joinGoogleClicks } from './click-ids.ts'
 import { canMatchPerson, MATCH_KEYS, normalizeGoogleIdentity } from './normalize-identity.ts'
 import {
@@ -65,6 +70,7 @@ export function googleAdsPlatform(options: GoogleAdsOptions): Platform<GoogleAds
     credentialForms: CREDENTIAL_FORMS,
     tokenGrant: { url: options.tokenUrl, scope: SCOPE },
     conversionTargets: CONVERSION_TARGETS,
+    restatesValues: { knownReasons: [COPY_REASON] },
     consentNeeds: GOOGLE_CONSENT_NEEDS,
     batchMax: BATCH_EVENTS_MAX,
     windowSeconds: () => WINDOW_SECONDS,

@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 88e58e3e11cea367e3a179e8388083d2b8201f3ea0d12590f13a2f69df44ab3e). Do not edit.
+# Generated from the contract 0.5.0 (sha256 849936f96df4d66fbd9bc35cb4bcf1502a219542930e70d944818de593908c31). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 
@@ -312,6 +312,67 @@ class Lineage(TypedDict):
     children: list[LineageEvent]
 
 
+class OrderPurchase(TypedDict):
+    id: str
+    event_name: str
+    created_at: str
+    """When it was stored."""
+    value_amount: str | None
+    """Major units, as decimal text. Null without a value."""
+    value_currency: str | None
+
+
+class OrderRefund(TypedDict):
+    id: str
+    event_name: str
+    created_at: str
+    """When it was stored."""
+    value_amount: str | None
+    """Major units, as decimal text. Null without a value."""
+    value_currency: str | None
+    effect: str
+    """`subtracted`: its value is subtracted. `whole`: it has no value, so everything is
+    refunded. `other_currency`, `no_currency`: it is not subtracted, because amounts are
+    never converted. `of_page`: a publishable key sent it, so it changes nothing."""
+
+
+class OrderAtPlatform(TypedDict):
+    destination_id: str
+    platform: str
+    """As in the `type` of the destination."""
+    value_amount: str | None
+    """Major units, as decimal text. The last value that the platform accepted for the order,
+    if any."""
+    value_currency: str | None
+    event_id: str | None
+    """The purchase or the refund that told it."""
+    is_net_value: bool
+    """It is the net value of the order."""
+    explanation: str
+    """What the platform was told, and why not more."""
+
+
+class EventOrder(TypedDict):
+    order_id: str | None
+    purchase: OrderPurchase | None
+    other_purchases: list[str]
+    """IDs of other purchases with the same order ID, whose values are not added."""
+    refunds: list[OrderRefund]
+    """Oldest first, at most a hundred."""
+    currency: str | None
+    gross_value: str | None
+    """Major units, as decimal text. What the purchase says."""
+    refunded_value: str | None
+    """Major units, as decimal text. What the refunds in its currency say together."""
+    net_value: str | None
+    """Major units, as decimal text. The gross value less the refunded value, and never below
+    zero."""
+    explanation: str
+    """What the net value counts, and what it does not."""
+    platforms: list[OrderAtPlatform]
+    """What each destination of the purchase was told."""
+
+
 class ExplainedDelivery(TypedDict):
     id: int
     workspace_id: int
@@ -341,6 +402,7 @@ class ExplainedDelivery(TypedDict):
 class EventDetail(TypedDict):
     event: Event
     lineage: Lineage
+    order: EventOrder | None
     deliveries: list[ExplainedDelivery]
 
 
