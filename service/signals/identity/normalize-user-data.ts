@@ -94,14 +94,50 @@ interface ReadUserData {
   dropped: DroppedField[]
 }
 
+/** What the rules of all platforms share while one event is accepted. */
+interface SharedReadings {
+  /** Normalized identifier -> digest. */
+  digests: Map<string, string>
+  /** The last `user_data` that was read; its times are those of the event. */
+  last: { userData: unknown; times: EventTimes; read: ReadUserData } | null
+}
+
+let shared: SharedReadings | null = null
+
+/**
+ * Runs `work`, in which one `user_data` is read once and equal normal forms are hashed once, however
+ * many platforms and lookups need them. It is synchronous, and nothing raw is kept afterwards.
+ */
+export function withSharedReadings<Result>(work: () => Result): Result {
+  const outer = shared
+  shared = { digests: new Map(), last: null }
+  try {
+    return work()
+  } finally {
+    shared = outer
+  }
+}
+
 /** The known members of `user_data`, before any value is read. */
 export function readUserData(
   userData: Record<string, unknown> | undefined,
   times: EventTimes,
 ): ReadUserData {
+  const last = shared?.last
+  if (last && last.userData === userData && hasSameTimes(last.times, times)) {
+    return { ...last.read, dropped: [...last.read.dropped] }
+  }
   const dropped: DroppedField[] = []
   const members = selectKnownMembers(userData, dropped)
-  return { members, contextOf: createContexts(members, times), dropped }
+  const read = { members, contextOf: createContexts(members, times), dropped }
+  if (shared === null) return read
+  const { eventTime, observedAt } = times
+  shared.last = { userData, times: { eventTime, observedAt }, read }
+  return { ...read, dropped: [...dropped] }
+}
+
+function hasSameTimes(one: EventTimes, other: EventTimes): boolean {
+  return one.eventTime === other.eventTime && one.observedAt === other.observedAt
 }
 
 function selectKnownMembers(userData: unknown, dropped: DroppedField[]): UserDataMember[] {
@@ -276,5 +312,9 @@ function storeValue(
 
 /** SHA-256 of a normalized identifier, as 64 lower-case hexadecimal digits. */
 export function hashIdentifier(normalized: string): string {
-  return hash('sha256', normalized, 'hex')
+  const known = shared?.digests.get(normalized)
+  if (known !== undefined) return known
+  const digest = hash('sha256', normalized, 'hex')
+  shared?.digests.set(normalized, digest)
+  return digest
 }
