@@ -28,8 +28,6 @@ export const DESTINATION_STATEMENTS: Record<string, (database: Database) => Prom
   'find the last attempts': database => findLastAttempts(database, DESTINATIONS),
   'claim due receipts': database =>
     claimDueReceipts(database, { at: AFTERWARDS, until: AFTERWARDS, limit: 20 }),
-  'claim due receipts of a node': database =>
-    claimDueReceipts(database, { at: AFTERWARDS, until: AFTERWARDS, limit: 20 }, [TRACKER]),
   'read receipts of requests': database =>
     findReceipts(
       database,

@@ -80,8 +80,8 @@ interface ClaimedReceipts {
 }
 
 /**
- * The due receipts of all trackers. A Citus cluster is asked node by node: a statement for all of
- * them fails with any node, and would hold the receipts of the healthy ones.
+ * The due receipts of all trackers, by one statement. On a Citus cluster it fails with any node;
+ * then each node is asked for those of its own trackers, so that the healthy ones do not wait.
  */
 async function claimReceipts(
   { database, nodes }: DeliveryContext,
@@ -89,9 +89,11 @@ async function claimReceipts(
 ): Promise<ClaimedReceipts> {
   const query = { at, until: addMinutes(at, CLAIM_MINUTES), limit: RECEIPTS_MAX }
   const isFull = (claimed: readonly StoredReceipt[]) => claimed.length === RECEIPTS_MAX
-  if (!nodes?.isCluster) {
+  try {
     const receipts = await claimDueReceipts(database, query)
     return { receipts, more: isFull(receipts), failures: [] }
+  } catch (error) {
+    if (!nodes?.isCluster) throw error
   }
   const byNode = Map.groupBy(await locateTrackers(database, nodes), ({ node }) => node)
   const claims = [...byNode].map(([node, own]) =>

@@ -8,7 +8,7 @@ import {
   startScriptedPlatform,
 } from '../../../testing/fixtures/scripted-platform.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
-import { openDatabase } from '../../runtime/db/database.ts'
+import { type Database, openDatabase } from '../../runtime/db/database.ts'
 import { singleNode } from '../../runtime/db/store-nodes.ts'
 import type { ReceiptResult } from '../platforms/platform.ts'
 import { expireAttempts } from '../retention/expire-events.ts'
@@ -176,6 +176,19 @@ it('asks again while there is no answer, and gives up after a day', async test =
   assert.match((await deliveryOf('event-1')).explanation, /no result of the request within a day/)
 })
 
+/** A coordinator of which no statement for all trackers succeeds, as while a node is down. */
+function failWithNodes(database: Database): Database {
+  const query = (statement: string | { text: string }) => {
+    const text = typeof statement === 'string' ? statement : statement.text
+    const isOfAll = text.includes('from request_receipts') && !text.includes('tracker_id =')
+    return isOfAll ? Promise.reject(new Error('a node is down')) : database.pool.query(statement)
+  }
+  const pool = new Proxy(database.pool, {
+    get: (target, name) => (name === 'query' ? query : Reflect.get(target, name, target)),
+  })
+  return { ...database, pool }
+}
+
 it('reads the receipts of healthy nodes while another node of a cluster is down', async test => {
   const { scripted, service, deliveryOf } = await startReceiving(test, 1)
   const { database, delivery, tracker, clock } = service
@@ -194,7 +207,9 @@ it('reads the receipts of healthy nodes while another node of a cluster is down'
   }
   clock.advance(31 * MINUTE)
   scripted.receipts.set(RECEIPT, result('succeeded', { recordCount: 1 }))
-  const polling = pollReceipts({ ...delivery, nodes }, { now: clock.now() })
+  const coordinator = failWithNodes(database)
+  const context = { ...delivery, database: coordinator, nodes }
+  const polling = pollReceipts(context, { now: clock.now() })
   await assert.rejects(polling, /receipts could not be polled/)
   assert.match((await deliveryOf('event-1')).explanation, /processed/)
 })
