@@ -5,7 +5,8 @@ import { formatCampaign } from './campaign-report.ts'
 import { startInstallation } from './installation.ts'
 import { parseFaultNames } from './schedule.ts'
 
-const USAGE = `Usage: npm run reliability -- [--cycles 1000] [--seed 1] [--resume] [--only 'kill process']
+const USAGE = `Usage: npm run reliability -- [--cycles 1000] [--seed 1] [--resume]
+         [--only 'kill process']
 
 Runs an installation under load, causes a fault in each cycle, and checks after every 20 faults
 that no event was lost or doubled. The exit code is 1 when a promise was broken. --only chooses

@@ -121,7 +121,7 @@ function consentModeForms(): Form[] {
   ]
 }
 
-/** Google is a vendor of the list, Meta is none; Google needs the purposes 1 and 7, Meta 3 and 4 too. */
+/** Google is on the list of vendors and needs the purposes 1 and 7; Meta needs 3 and 4 too. */
 function tcfForms(): Form[] {
   return [
     form('TCF', tcf({ vendorConsents: LISTED }), yes()),

@@ -13,7 +13,7 @@ export interface SentEvent {
   form: Form
   isPage: boolean
   receivedAt: Date
-  /** When the person consented, where the event says so and it is later than any withdrawal may be. */
+  /** When the person consented, where that may be later than a withdrawal. */
   capturedAt: Date | null
 }
 

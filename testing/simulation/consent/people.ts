@@ -42,7 +42,7 @@ export function createPerson(random: SeededRandom, number: number): Person {
   }
 }
 
-/** Two of three are random UUIDs, as the tag makes them; the others are numbers that anyone guesses. */
+/** Two of three are random UUIDs, as the tag makes them; anyone can guess the others. */
 function visitorIdOf(number: number): string {
   return number % 3 === 0 ? `visitor-${number}` : randomUUID()
 }

@@ -94,7 +94,7 @@ class Table {
     }
   }
 
-  /** The back end sends events of each name first: from then on, those of pages wait for its own. */
+  /** The back end sends each name first: from then on, events of pages wait for its own. */
   async sendFirstEvents(): Promise<void> {
     for (const eventName of EVENT_NAMES) {
       const form = ANSWERS[3] as Form
