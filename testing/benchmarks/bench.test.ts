@@ -43,6 +43,14 @@ it('repeats only purchases that were acknowledged', () => {
   assert.equal(status, 0)
 })
 
+it('destinations measures what a second destination costs, with all its deliveries', () => {
+  const { status, stdout, stderr } = bench('destinations', '--connections', '4', ...TINY)
+  assert.equal(stderr, '')
+  assert.equal(status, 0)
+  assert.match(stdout, /^WAL bytes per event +[1-9][\d,]* +[1-9][\d,]* +-?[\d.]+ %$/m)
+  assert.match(stdout, /^target at most 8 % more CPU of both: (met|missed)$/m)
+})
+
 it('acceptance stores one row for each 2xx answer, with and without delivery', () => {
   const { status, stdout, stderr } = bench('acceptance', '--connections', '4', ...TINY)
   assert.equal(stderr, '')

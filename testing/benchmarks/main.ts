@@ -8,6 +8,7 @@ import { measureCitus } from './citus.ts'
 import { reportCitus } from './citus-report.ts'
 import { measureDashboard, reportDashboard } from './dashboard.ts'
 import { measureDelivery, reportDelivery } from './delivery.ts'
+import { measureDestinations } from './destinations.ts'
 import { measureErasure, reportErasure } from './erasure.ts'
 import { measureFirstMinute } from './first-minute.ts'
 import { measureFresh, reportFresh } from './fresh.ts'
@@ -30,6 +31,7 @@ const BENCHMARKS: Record<BenchName, (plan: BenchPlan, closers: Closers) => Promi
   {
     load: async (plan, closers) => reportLoad(await measureLoad(plan, closers)),
     acceptance: async (plan, closers) => reportAcceptance(await measureAcceptance(plan, closers)),
+    destinations: measureDestinations,
     workers: measureWorkers,
     fresh: async (plan, closers) => reportFresh(await measureFresh(plan, closers)),
     delivery: async (plan, closers) => reportDelivery(await measureDelivery(plan, closers)),

@@ -2,14 +2,15 @@ import type { CampaignFigures } from './campaign.ts'
 
 /** The figures as Markdown, as they stand in docs/operations/test-report.md. */
 export function formatCampaign(figures: CampaignFigures): string {
-  const { cycles, schedules, seconds, seed, acknowledged, retries, repeats } = figures
+  const { cycles, schedules, seconds, seed, acknowledged, retries, repeats, receipts } = figures
   const violations = Object.values(figures.violations).flat().length
   const settle = figures.settleMilliseconds
   return [
     `${cycles} cycles in ${schedules} schedules from seed ${seed}, ${Math.round(seconds)} s ` +
       `(${(seconds / Math.max(cycles, 1)).toFixed(1)} s for each cycle).`,
     `${acknowledged} acknowledged events; clients sent ${retries} requests again, and the ` +
-      `platform received ${repeats} copies that it removed as duplicates.`,
+      `platforms received ${repeats} copies that they removed as duplicates.`,
+    `${receipts} requests of Google Ads, each with its result.`,
     `All deliveries settled within ${formatSeconds(Math.max(0, ...settle))} of the last fault ` +
       `(median ${formatSeconds(median(settle))}).`,
     `Most memory: ${formatMemory(figures.memoryPeakBytes)}.`,

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { dirname } from 'node:path'
 import type { Installation } from './installation.ts'
 import { runSchedule, type ScheduleResult } from './run-schedule.ts'
-import { createSchedule } from './schedule.ts'
+import { createSchedule, type FaultName } from './schedule.ts'
 
 /** The figures of a campaign so far. They are saved after each schedule, so that it can go on. */
 export interface CampaignFigures {
@@ -13,6 +13,8 @@ export interface CampaignFigures {
   acknowledged: number
   retries: number
   repeats: number
+  /** Requests of Google Ads whose result was read. */
+  receipts: number
   memoryPeakBytes: Record<string, number>
   /** By kind of fault: every time until the next event was acknowledged. */
   recoveries: Record<string, number[]>
@@ -30,13 +32,15 @@ interface CampaignOptions {
   path: string | null
   /** What was saved there before, or the start of a new campaign. */
   figures: CampaignFigures
+  /** The faults to choose from. Default: all of them. */
+  only?: readonly FaultName[] | undefined
   print: (line: string) => void
 }
 
 /** Runs schedules until the campaign has enough cycles. Their seeds follow each other. */
 export async function runCampaign(
   installation: Installation,
-  { cycles, path, figures, print }: CampaignOptions,
+  { cycles, path, figures, only, print }: CampaignOptions,
 ): Promise<CampaignFigures> {
   const { capabilities } = installation
   let erasures = 0
@@ -46,7 +50,7 @@ export async function runCampaign(
     const start = performance.now()
     const onCycle = (fault: string) => print(`  ${fault}`)
     print(`Schedule ${seed}:`)
-    const schedule = createSchedule(seed, { length, capabilities })
+    const schedule = createSchedule(seed, { length, capabilities, only })
     const result = await runSchedule(installation, schedule, { erasures, onCycle })
     erasures = result.erasures
     addResult(figures, result, (performance.now() - start) / 1_000)
@@ -55,7 +59,7 @@ export async function runCampaign(
       figures.memoryPeakBytes[name] = Math.max(peak, memoryPeakBytes)
     }
     if (path !== null) saveFigures(path, figures)
-    printResult(result, length, print)
+    printResult(result, { length, only }, print)
   }
   return figures
 }
@@ -69,6 +73,7 @@ export function emptyFigures(seed: number): CampaignFigures {
     acknowledged: 0,
     retries: 0,
     repeats: 0,
+    receipts: 0,
     memoryPeakBytes: {},
     recoveries: {},
     settleMilliseconds: [],
@@ -96,6 +101,7 @@ function addResult(figures: CampaignFigures, result: ScheduleResult, seconds: nu
   figures.acknowledged += result.acknowledged
   figures.retries += result.retries
   figures.repeats += result.repeats
+  figures.receipts += result.receipts
   figures.settleMilliseconds.push(result.settleMilliseconds)
   for (const { kind, recoveryMilliseconds } of result.cycles) {
     const recoveries = figures.recoveries[kind] ?? []
@@ -106,12 +112,13 @@ function addResult(figures: CampaignFigures, result: ScheduleResult, seconds: nu
 
 function printResult(
   { seed, acknowledged, settleMilliseconds, violations }: ScheduleResult,
-  length: number,
+  { length, only = [] }: { length: number; only: CampaignOptions['only'] },
   print: (line: string) => void,
 ): void {
   const seconds = (settleMilliseconds / 1_000).toFixed(1)
   print(`  ${acknowledged} events, settled in ${seconds} s, ${violations.length} violations`)
   for (const violation of violations) print(`  VIOLATION ${violation}`)
   if (violations.length === 0) return
-  print(`  Repeat it with: npm run reliability -- --cycles ${length} --seed ${seed}`)
+  const chosen = only.map(name => ` --only '${name}'`).join('')
+  print(`  Repeat it with: npm run reliability -- --cycles ${length} --seed ${seed}${chosen}`)
 }

@@ -3,11 +3,14 @@ import { parseArgs } from 'node:util'
 import { emptyFigures, readFigures, runCampaign } from './campaign.ts'
 import { formatCampaign } from './campaign-report.ts'
 import { startInstallation } from './installation.ts'
+import { parseFaultNames } from './schedule.ts'
 
 const USAGE = `Usage: npm run reliability -- [--cycles 1000] [--seed 1] [--resume]
+         [--only 'kill process']
 
 Runs an installation under load, causes a fault in each cycle, and checks after every 20 faults
-that no event was lost or doubled. The exit code is 1 when a promise was broken.
+that no event was lost or doubled. The exit code is 1 when a promise was broken. --only chooses
+faults by their names, and may be given several times.
 `
 const FIGURES = join(import.meta.dirname, '../../.data/reliability/campaign.json')
 
@@ -17,7 +20,7 @@ if (options === null) {
   process.exit(1)
 }
 const print = (line: string) => void process.stdout.write(`${line}\n`)
-const { cycles, seed, isResumed } = options
+const { cycles, seed, isResumed, only } = options
 const figures = (isResumed ? readFigures(FIGURES, seed) : null) ?? emptyFigures(seed)
 const installation = await startInstallation()
 let closing: Promise<void> | undefined
@@ -35,7 +38,7 @@ try {
   if (!installation.hasMemoryLimit) {
     print('NOT LIMITED: no control group for memory, so --max-old-space-size stands in for it.')
   }
-  await runCampaign(installation, { cycles, path: FIGURES, figures, print })
+  await runCampaign(installation, { cycles, path: FIGURES, figures, only, print })
   print(`\n${formatCampaign(figures)}`)
   if (Object.keys(figures.violations).length > 0) process.exitCode = 1
 } finally {
@@ -51,11 +54,15 @@ function readOptions(args: string[]) {
         cycles: { type: 'string', default: '1000' },
         seed: { type: 'string', default: '1' },
         resume: { type: 'boolean', default: false },
+        only: { type: 'string', multiple: true },
       },
     })
     const isCount = (text: string) => /^[1-9]\d{0,7}$/.test(text)
     if (!isCount(values.cycles) || !isCount(values.seed)) return null
-    return { cycles: Number(values.cycles), seed: Number(values.seed), isResumed: values.resume }
+    const only = values.only && parseFaultNames(values.only)
+    if (only === null) return null
+    const { cycles, seed, resume: isResumed } = values
+    return { cycles: Number(cycles), seed: Number(seed), isResumed, only }
   } catch {
     return null
   }

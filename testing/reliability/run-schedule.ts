@@ -18,6 +18,8 @@ export interface ScheduleResult {
   retries: number
   /** Copies that the platform received, beyond one of each event. */
   repeats: number
+  /** Requests of Google Ads whose result was read. */
+  receipts: number
   /** From the last fault until all is settled. */
   settleMilliseconds: number
   /** One sentence for each broken promise. */
@@ -70,6 +72,7 @@ export async function runSchedule(
   const settledAt = performance.now()
   await settle(installation, { load, add, ...options })
   const settleMilliseconds = Math.round(performance.now() - settledAt)
+  const receipts = await settleReceipts(installation, add)
   const erasures = options.erasures + load.erasures()
   const verified = await verifySchedule(installation, { load, prefix, erasures })
   await prepareNextSchedule(installation)
@@ -79,6 +82,7 @@ export async function runSchedule(
     acknowledged: load.acknowledged(),
     retries: load.retries(),
     repeats: verified.repeats,
+    receipts,
     settleMilliseconds,
     violations: [...violations, ...verified.violations],
     erasures,
@@ -156,6 +160,37 @@ async function settle(
   if (!isSettled) add(`${await countWaiting()} deliveries wait after ${SETTLE_SECONDS_MAX} s`)
 }
 
+/** Longer than the service waits before it asks for the result of a request. */
+const RECEIPT_WAIT_SECONDS = 1_860
+const RECEIPTS_SECONDS_MAX = 60
+
+/** Has the service ask Google Ads for every result that is open. Returns how many there are. */
+async function settleReceipts(
+  { processes, store }: Installation,
+  add: CycleOptions['add'],
+): Promise<number> {
+  const count = async (condition: string) => {
+    const [row] = await store.query(
+      `select count(*)::int as receipts from request_receipts where ${condition}`,
+    )
+    return Number(row?.receipts)
+  }
+  const isSettled = await pollUntil(async () => {
+    if ((await count('next_poll_at is not null')) === 0) return true
+    for (const process of processes.values()) skipTime(process, RECEIPT_WAIT_SECONDS)
+    await store.query(
+      `select signalbox_jobs.add_job('poll-receipts', job_key => 'poll-receipts-of-the-campaign')`,
+    )
+    await delay(POLL_JOB_MILLISECONDS)
+    return false
+  }, RECEIPTS_SECONDS_MAX)
+  if (!isSettled) add(`${await count('next_poll_at is not null')} results were not read`)
+  return count(`state in ('succeeded', 'partially_succeeded')`)
+}
+
+/** For a run of the job, and until a process has read its new clock. */
+const POLL_JOB_MILLISECONDS = 5_000
+
 function skipTime(process: ServiceProcess, seconds: number): void {
   const { wallSeconds, monotonicSeconds } = process.offsets
   process.setClock({
@@ -175,6 +210,9 @@ async function endLeases(store: StoreServer): Promise<void> {
 /** An event of this schedule that the platform receives later is a violation of the next one. */
 async function prepareNextSchedule({ processes, simulator, store }: Installation): Promise<void> {
   for (const process of processes.values()) process.setClock({ wallSeconds: 0 })
-  await fetch(`${simulator.url}/_simulator/received`, { method: 'DELETE' })
+  for (const part of ['received', 'google/received']) {
+    await fetch(`${simulator.url}/_simulator/${part}`, { method: 'DELETE' })
+  }
+  await store.query('truncate request_receipts, request_receipt_deliveries')
   await store.checkpoint()
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { parseFaultRules } from '../../graph-simulator/fault-rules.ts'
 import { PLATFORM_FAILURE_NAMES, toFaultRule } from './platform-failures.ts'
-import { createSchedule, describeFault } from './schedule.ts'
+import { createSchedule, describeFault, parseFaultNames } from './schedule.ts'
 
 const EVERYTHING = { 'fill disk': true, 'promote standby': true }
 
@@ -24,6 +24,14 @@ it('leaves out what the machine cannot do', () => {
   const capabilities = { 'fill disk': false, 'promote standby': false }
   const { faults } = createSchedule(1, { length: 1_000, capabilities })
   assert.equal(new Set(faults.map(({ fault }) => fault)).size, 11)
+})
+
+it('plans chosen faults alone', () => {
+  const only = parseFaultNames(['kill process', 'kill store'])
+  assert.ok(only)
+  const { faults } = createSchedule(1, { length: 100, capabilities: EVERYTHING, only })
+  assert.deepEqual([...new Set(faults.map(({ fault }) => fault))].sort(), only)
+  assert.equal(parseFaultNames(['kill process', 'rain']), null)
 })
 
 it('has a rule that the simulator takes for every failure of the platform', () => {

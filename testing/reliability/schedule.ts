@@ -19,7 +19,20 @@ export type Fault = { milliseconds: number } & (
   | { fault: 'break network'; link: Link; mode: ProxyMode }
   | { fault: 'fail platform'; failures: PlatformFailure[]; seed: number }
 )
-type FaultName = Fault['fault']
+export type FaultName = Fault['fault']
+
+interface ScheduleOptions {
+  length: number
+  capabilities: Capabilities
+  /** The faults to choose from. Default: all of them. */
+  only?: readonly FaultName[] | undefined
+}
+
+/** The faults with these names; null when one of them is not known. */
+export function parseFaultNames(names: readonly string[]): FaultName[] | null {
+  const known = names.filter((name): name is FaultName => Object.hasOwn(WEIGHTS, name))
+  return known.length === names.length && known.length > 0 ? known : null
+}
 
 /** What this machine can do; the others are left out of a schedule and named in the report. */
 export type Capabilities = Readonly<Record<'fill disk' | 'promote standby', boolean>>
@@ -64,12 +77,13 @@ const NETWORK_MODES: readonly ProxyMode[] = [
 /** The same faults for the same seed and capabilities. */
 export function createSchedule(
   seed: number,
-  { length, capabilities }: { length: number; capabilities: Capabilities },
+  { length, capabilities, only }: ScheduleOptions,
 ): Schedule {
   const random = createSeededRandom(seed)
   const faults: Fault[] = []
   while (faults.length < length) {
     const name = random.weighted(WEIGHTS)
+    if (only && !only.includes(name)) continue
     const isPossible = !(name in capabilities) || capabilities[name as keyof Capabilities]
     if (isPossible) faults.push(randomFault(random, name))
   }

@@ -2,16 +2,16 @@ import { verifyProposalRecords } from '../../service/agents/proposals/verify-rec
 import { deriveAuditKeys } from '../../service/audit/signed-head.ts'
 import { verifyChains } from '../../service/audit/verify-chains.ts'
 import { openDatabase } from '../../service/runtime/db/database.ts'
-import { listReceipts } from '../fixtures/simulator.ts'
+import { listGoogleReceipts, listReceipts } from '../fixtures/simulator.ts'
 import { checkReceipts, STATUS_OPENINGS } from '../simulation/delivery/explanation-checks.ts'
 import { checkEvents, countUnknown, type Receipts, type StoredEvent } from './check-events.ts'
 import type { EventLoad } from './event-load.ts'
-import type { Installation } from './installation.ts'
+import { type Installation, PLATFORM_NAMES, type PlatformName } from './installation.ts'
 
 export interface Verification {
   /** One sentence for each; empty when everything is as promised. */
   violations: string[]
-  /** Copies that the platform received, beyond one of each event. */
+  /** Copies that the platforms received, beyond one of each event. */
   repeats: number
 }
 
@@ -22,36 +22,50 @@ interface VerificationOptions {
   erasures: number
 }
 
-/** Compares what clients were told, what the store has and what the platform received. */
+/** Compares what clients were told, what the store has and what the platforms received. */
 export async function verifySchedule(
   installation: Installation,
   { load, prefix, erasures }: VerificationOptions,
 ): Promise<Verification> {
-  const stored = await readStoredEvents(installation, prefix)
-  const receipts = await readReceipts(installation)
-  const violations = [
-    ...load.unexpectedResponses.map(response => `unexpected response: ${response}`),
-    ...checkEvents(load.events, stored, receipts),
-    ...(await checkExplanations(installation, stored, receipts)),
+  const violations = load.unexpectedResponses.map(response => `unexpected response: ${response}`)
+  let repeats = 0
+  for (const platform of PLATFORM_NAMES) {
+    const stored = await readStoredEvents(installation, { prefix, platform })
+    const { receipts, counted } = await READ_RECEIPTS[platform](installation)
+    const problems = [
+      ...checkEvents(load.events, stored, receipts),
+      ...checkCounted(stored, counted),
+      ...(await checkExplanations(installation, { platform, stored, receipts })),
+    ]
+    violations.push(...problems.map(problem => `${platform}: ${problem}`))
+    repeats += [...receipts.values()].flat().length - receipts.size
+  }
+  violations.push(
+    ...(await checkRequestReceipts(installation, prefix)),
     ...(await checkAudit(installation, erasures)),
     ...[...installation.processes.values()].flatMap(({ unexpectedEnds }) =>
       unexpectedEnds.splice(0),
     ),
-  ]
-  const copies = [...receipts.values()].flat().length
-  return { violations, repeats: copies - receipts.size }
+  )
+  return { violations, repeats }
 }
 
-async function readStoredEvents({ store }: Installation, prefix: string): Promise<StoredEvent[]> {
+async function readStoredEvents(
+  { store }: Installation,
+  { prefix, platform }: { prefix: string; platform: PlatformName },
+): Promise<StoredEvent[]> {
   const rows = await store.query(
     `select event.event_id, event.value_amount, delivery.status, delivery.attempt_count,
        delivery.platform_trace_id,
        array(select attempt.outcome from unnest(delivery.attempt_ids) with ordinality named(id, n)
          left join send_attempts attempt using (id) order by n) as outcomes
-     from events event left join all_deliveries delivery
-       on delivery.tracker_id = event.tracker_id and delivery.event_id = event.event_id
+     from events event left join (
+       all_deliveries delivery join destinations destination
+         on destination.tracker_id = delivery.tracker_id
+         and destination.id = delivery.destination_id and destination.type = $2
+     ) on delivery.tracker_id = event.tracker_id and delivery.event_id = event.event_id
      where event.event_id like $1`,
-    [`${prefix}-%`],
+    [`${prefix}-%`, platform],
   )
   return rows.map(row => ({
     eventId: String(row.event_id),
@@ -63,21 +77,87 @@ async function readStoredEvents({ store }: Installation, prefix: string): Promis
   }))
 }
 
-async function readReceipts({ simulator }: Installation): Promise<Receipts> {
+interface PlatformReceipts {
+  receipts: Receipts
+  /** How often the platform counted each event. */
+  counted: Map<string, number>
+}
+
+const READ_RECEIPTS: Record<
+  PlatformName,
+  (installation: Installation) => Promise<PlatformReceipts>
+> = {
+  meta: async ({ simulator }) =>
+    groupReceipts(
+      (await listReceipts(simulator.url)).map(({ event_id, request_id, deduplicated }) => ({
+        eventId: event_id,
+        requestId: request_id,
+        isCounted: !deduplicated,
+      })),
+    ),
+  // Events of the load have no order, so their own ID is the transaction.
+  google_ads: async ({ simulator }) =>
+    groupReceipts(
+      (await listGoogleReceipts(simulator.url)).map(({ transaction_id, request_id, outcome }) => ({
+        eventId: transaction_id,
+        requestId: request_id,
+        isCounted: outcome === 'new' || outcome === 'restated',
+      })),
+    ),
+}
+
+function groupReceipts(
+  copies: readonly { eventId: string; requestId: string; isCounted: boolean }[],
+): PlatformReceipts {
   const receipts = new Map<string, string[]>()
-  for (const { event_id, request_id } of await listReceipts(simulator.url)) {
-    receipts.set(event_id, [...(receipts.get(event_id) ?? []), request_id])
+  const counted = new Map<string, number>()
+  for (const { eventId, requestId, isCounted } of copies) {
+    receipts.set(eventId, [...(receipts.get(eventId) ?? []), requestId])
+    if (isCounted) counted.set(eventId, (counted.get(eventId) ?? 0) + 1)
   }
-  return receipts
+  return { receipts, counted }
+}
+
+/** The platform's own key, `event_id` or `transactionId`, makes one of all copies. */
+function checkCounted(
+  stored: readonly StoredEvent[],
+  counted: ReadonlyMap<string, number>,
+): string[] {
+  return stored.flatMap(({ eventId, status }) => {
+    const times = counted.get(eventId) ?? 0
+    const isRight = times === 1 || (times === 0 && status !== 'accepted')
+    return isRight ? [] : [`${eventId} (${status}): counted ${times} times`]
+  })
+}
+
+/** An accepted delivery to Google Ads leads to its request, whose result is known. */
+async function checkRequestReceipts({ store }: Installation, prefix: string): Promise<string[]> {
+  const rows = await store.query(
+    `select delivery.event_id, receipt.state
+     from all_deliveries delivery
+     join destinations destination on destination.tracker_id = delivery.tracker_id
+       and destination.id = delivery.destination_id and destination.type = 'google_ads'
+     left join request_receipts receipt on receipt.tracker_id = delivery.tracker_id
+       and receipt.id = delivery.attempt_ids[array_upper(delivery.attempt_ids, 1)]
+     where delivery.event_id like $1 and delivery.status = 'accepted'
+       and coalesce(receipt.state not in ('succeeded', 'partially_succeeded'), true)`,
+    [`${prefix}-%`],
+  )
+  return rows.map(({ event_id, state }) => `${event_id}: its request is ${state ?? 'not known'}`)
 }
 
 const SAMPLE_SIZE = 40
 
+interface ReadEvents {
+  platform: PlatformName
+  stored: readonly StoredEvent[]
+  receipts: Receipts
+}
+
 /** Reads events as their tracker does: all that had trouble, and some of the others. */
 async function checkExplanations(
   { origins, credentials }: Installation,
-  stored: readonly StoredEvent[],
-  receipts: Receipts,
+  { platform, stored, receipts }: ReadEvents,
 ): Promise<string[]> {
   const hadTrouble = (event: StoredEvent) => event.status !== 'accepted' || event.attemptCount > 1
   const sampled = [
@@ -89,8 +169,10 @@ async function checkExplanations(
     const response = await fetch(`${origins[0]}/api/v1/events/${event.eventId}`, {
       headers: { authorization: `Bearer ${credentials.tracker_secret}` },
     })
-    const body = (await response.json()) as { deliveries?: { explanation: string }[] }
-    const text = body.deliveries?.[0]?.explanation ?? ''
+    const body = (await response.json()) as { deliveries?: ReadDelivery[] }
+    const isOfMeta = (one: ReadDelivery) => one.destination_id === credentials.destination_id
+    const own = body.deliveries?.find(one => isOfMeta(one) === (platform === 'meta'))
+    const text = own?.explanation ?? ''
     const facts = {
       status: event.status ?? '',
       copies: receipts.get(event.eventId)?.length ?? 0,
@@ -102,6 +184,11 @@ async function checkExplanations(
     problems.push(...untrue.map(what => `${event.eventId} (${event.status}): ${what}: ${text}`))
   }
   return problems
+}
+
+interface ReadDelivery {
+  destination_id: string | null
+  explanation: string
 }
 
 /** Every log is whole, and has an entry for each acknowledged erasure. */

@@ -158,7 +158,10 @@ interface LocatedTracker {
 }
 
 /** All trackers, which every node knows, with the node that stores each. */
-async function locateTrackers({ pool }: Database, nodes: StoreNodes): Promise<LocatedTracker[]> {
+export async function locateTrackers(
+  { pool }: Database,
+  nodes: StoreNodes,
+): Promise<LocatedTracker[]> {
   const { rows } = await pool.query('select id from trackers')
   return Promise.all(
     rows.map(async ({ id }) => ({ trackerId: id as string, node: await nodes.findNode(id) })),

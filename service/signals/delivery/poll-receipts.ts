@@ -10,6 +10,7 @@ import type {
 } from '../platforms/platform.ts'
 import { toSendError } from '../platforms/send-answer.ts'
 import type { DeliveryContext } from './delivery-context.ts'
+import { locateTrackers } from './destination-queue-store.ts'
 import { findDestination } from './destination-store.ts'
 import { type FailedDelivery, failReceipt, findAcceptedDeliveries } from './failed-receipt-store.ts'
 import { clampEventTime, toOutboundEvent } from './outbound-event.ts'
@@ -59,11 +60,9 @@ export async function pollReceipts(
   context: DeliveryContext,
   { now, signal }: { now: Date; signal?: AbortSignal },
 ): Promise<PolledReceipts> {
-  const until = addMinutes(now, CLAIM_MINUTES)
-  const due = await claimDueReceipts(context.database, { at: now, until, limit: RECEIPTS_MAX })
-  const polled: PolledReceipts = { settled: 0, waiting: 0, more: due.length === RECEIPTS_MAX }
-  const failures: unknown[] = []
-  for (const receipt of due) {
+  const { receipts, more, failures } = await claimReceipts(context, now)
+  const polled: PolledReceipts = { settled: 0, waiting: 0, more }
+  for (const receipt of receipts) {
     if (signal?.aborted) return { ...polled, more: true }
     try {
       polled[(await pollReceipt(context, receipt, now)) ? 'settled' : 'waiting'] += 1
@@ -73,6 +72,43 @@ export async function pollReceipts(
   }
   if (failures.length > 0) throw new AggregateError(failures, 'receipts could not be polled')
   return polled
+}
+
+interface ClaimedReceipts {
+  receipts: StoredReceipt[]
+  more: boolean
+  /** Of nodes that did not answer. */
+  failures: unknown[]
+}
+
+/**
+ * The due receipts of all trackers, by one statement. On a Citus cluster it fails with any node;
+ * then each node is asked for those of its own trackers, so that the healthy ones do not wait.
+ */
+async function claimReceipts(
+  { database, nodes }: DeliveryContext,
+  at: Date,
+): Promise<ClaimedReceipts> {
+  const query = { at, until: addMinutes(at, CLAIM_MINUTES), limit: RECEIPTS_MAX }
+  const isFull = (claimed: readonly StoredReceipt[]) => claimed.length === RECEIPTS_MAX
+  try {
+    const receipts = await claimDueReceipts(database, query)
+    return { receipts, more: isFull(receipts), failures: [] }
+  } catch (error) {
+    if (!nodes?.isCluster) throw error
+  }
+  const byNode = Map.groupBy(await locateTrackers(database, nodes), ({ node }) => node)
+  const claims = [...byNode].map(([node, own]) =>
+    claimDueReceipts(
+      node,
+      query,
+      own.map(({ trackerId }) => trackerId),
+    ),
+  )
+  const results = await Promise.allSettled(claims)
+  const claimed = results.flatMap(one => (one.status === 'fulfilled' ? [one.value] : []))
+  const failures = results.flatMap(one => (one.status === 'rejected' ? [one.reason] : []))
+  return { receipts: claimed.flat(), more: claimed.some(isFull), failures }
 }
 
 /** Returns whether the receipt has its final state. */

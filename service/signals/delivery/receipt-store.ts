@@ -93,16 +93,19 @@ const COLUMNS = `tracker_id, id, destination_id, receipt_id, accepted_at, event_
 
 /**
  * Takes receipts whose result is due to be read, the longest due first. They are due again at
- * `until`, so that a process that dies here delays them and no other asks at the same time.
+ * `until`, so that a process that dies here delays them and no other asks at the same time. With
+ * `trackerIds`, a Citus cluster asks only the node of these trackers.
  */
 export async function claimDueReceipts(
   { pool }: Database,
   { at, until, limit }: { at: Date; until: Date; limit: number },
+  trackerIds: readonly string[] | null = null,
 ): Promise<StoredReceipt[]> {
   const due = await pool.query({
     text: `select tracker_id, id from request_receipts where next_poll_at <= $1::timestamptz
+             ${trackerIds === null ? '' : 'and tracker_id = any($3::uuid[])'}
            order by next_poll_at limit $2::integer`,
-    values: [at, limit],
+    values: [at, limit, ...(trackerIds === null ? [] : [arrayLiteral(trackerIds)])],
   })
   const claimed: StoredReceipt[] = []
   for (const { tracker_id, id } of due.rows) {

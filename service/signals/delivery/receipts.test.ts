@@ -10,6 +10,8 @@ import {
 } from '../../../testing/fixtures/scripted-platform.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
 import { ROUTES_MILLISECONDS } from '../../../testing/fixtures/two-platforms.ts'
+import { type Database, openDatabase } from '../../runtime/db/database.ts'
+import { singleNode } from '../../runtime/db/store-nodes.ts'
 import type { ReceiptResult } from '../platforms/platform.ts'
 import { expireAttempts } from '../retention/expire-events.ts'
 import { pollReceipts } from './poll-receipts.ts'
@@ -207,6 +209,44 @@ it('asks again while there is no answer, and gives up after a day', async test =
   }
   assert.deepEqual(askedAt, [30, 60, 120, 240, 480, 960, 1440])
   assert.match((await deliveryOf('event-1')).explanation, /no result of the request within a day/)
+})
+
+/** A coordinator of which no statement for all trackers succeeds, as while a node is down. */
+function failWithNodes(database: Database): Database {
+  const query = (statement: string | { text: string }) => {
+    const text = typeof statement === 'string' ? statement : statement.text
+    const isOfAll = text.includes('from request_receipts') && !text.includes('tracker_id =')
+    return isOfAll ? Promise.reject(new Error('a node is down')) : database.pool.query(statement)
+  }
+  const pool = new Proxy(database.pool, {
+    get: (target, name) => (name === 'query' ? query : Reflect.get(target, name, target)),
+  })
+  return { ...database, pool }
+}
+
+it('reads the receipts of healthy nodes while another node of a cluster is down', async test => {
+  const { scripted, service, deliveryOf } = await startReceiving(test, 1)
+  const { database, delivery, tracker, clock } = service
+  const away = openDatabase({
+    connectionString: 'postgres://signalbox@127.0.0.1:9/signalbox',
+    connectionsMax: 1,
+    applicationName: 'signalbox test',
+    onIdleError: () => {},
+  })
+  test.after(away.close)
+  await service.newTracker()
+  const nodes = {
+    ...singleNode(database),
+    isCluster: true,
+    findNode: async (id: string) => (id === tracker.trackerId ? database : away),
+  }
+  clock.advance(31 * MINUTE)
+  scripted.receipts.set(RECEIPT, result('succeeded', { recordCount: 1 }))
+  const coordinator = failWithNodes(database)
+  const context = { ...delivery, database: coordinator, nodes }
+  const polling = pollReceipts(context, { now: clock.now() })
+  await assert.rejects(polling, /receipts could not be polled/)
+  assert.match((await deliveryOf('event-1')).explanation, /processed/)
 })
 
 it('stores the receipt of the accepted part of a request', async test => {

@@ -143,12 +143,12 @@ export function decodeLookup(
 
 export type EncodedLookup = Record<string, (string | number)[][]>
 
-export function recodeDigests(
-  digests: Record<string, string[]>,
-  recode: (digest: string) => string,
-): Record<string, string[]> {
+export function recodeDigests<From, To>(
+  digests: Record<string, From[]>,
+  recode: (digest: From, key: string) => To,
+): Record<string, To[]> {
   return Object.fromEntries(
-    Object.entries(digests).map(([key, values]) => [key, values.map(recode)]),
+    Object.entries(digests).map(([key, values]) => [key, values.map(one => recode(one, key))]),
   )
 }
 

@@ -178,3 +178,27 @@ it('keeps every phrase at the index that stored rows use', () => {
     '955f8d2bfdb0d721c8db691a322d1ec6b99f3880d3969f81fa2ca7edd8622a3a',
   )
 })
+
+it('stores what two platforms have in common once', () => {
+  const [email, phone, other] = ['a', 'b', 'c'].map(text => hash('sha256', text))
+  assert.ok(email && phone && other)
+  const payload: IdentityPayload = {
+    visitorId: null,
+    identityMark: 'm',
+    digests: { em: [other, email], ph: [phone] },
+    plain: { client_user_agent: 'Mozilla/5.0', fbp: 'fb.1.2.3', client_ip_address: '1.1.1.1' },
+    clickIds: { fbp: 'fb.1.2.3' },
+    platforms: {
+      second: {
+        digests: { em: [email, phone], ph: [other] },
+        plain: { client_user_agent: 'Mozilla/5.0', fbp: 'fb.1.2.3', client_ip_address: '8.8.8.8' },
+      },
+    },
+  }
+  const user_data = JSON.parse(encodeUserData(payload))
+  assert.equal(user_data.split(Buffer.from(email, 'hex').toString('base64url')).length, 2)
+  const decoded = decodeIdentity({ user_data, click_ids: JSON.parse(encodeClickIds(payload)) })
+  assert.deepEqual(decoded.platforms, payload.platforms)
+  assert.deepEqual(decoded.digests, payload.digests)
+  assert.deepEqual(decodeDigests(user_data).digests, payload.digests)
+})

@@ -94,18 +94,32 @@ export function encodeUserData({
   if (details) encoded.details = details
   if (platformNames) encoded.names = platformNames
   if (platforms) {
-    encoded.platforms = mapMembers(platforms, one => encodePlatformIdentity(one, clickIds))
+    encoded.platforms = mapMembers(platforms, one =>
+      encodePlatformIdentity(one, clickIds, identity),
+    )
   }
   return USER_DATA_CODEC.encode(JSON.stringify(encoded))
 }
 
+/**
+ * What another platform has in common with the first one is stored once: a digest as its place
+ * there, and a plain value as 1.
+ */
 function encodePlatformIdentity(
   { digests, plain }: PlatformIdentity,
   clickIds: Record<string, string>,
+  first?: PlatformIdentity,
 ): EncodedIdentity {
-  const kept: Record<string, string | 0> = {}
-  for (const [key, value] of Object.entries(plain)) kept[key] = value === clickIds[key] ? 0 : value
-  return { digests: recodeDigests(digests, encodeDigest), plain: kept }
+  const kept: Record<string, string | 0 | 1> = {}
+  for (const [key, value] of Object.entries(plain)) {
+    if (value === clickIds[key]) kept[key] = 0
+    else kept[key] = value === first?.plain[key] ? 1 : value
+  }
+  const encode = (digest: string, key: string) => {
+    const place = first?.digests[key]?.indexOf(digest) ?? -1
+    return place === -1 ? encodeDigest(digest) : place
+  }
+  return { digests: recodeDigests(digests, encode), plain: kept }
 }
 
 export function encodeClickIds({ clickIds }: IdentityPayload): string {
@@ -129,31 +143,36 @@ export function decodeIdentity(row: {
     ...(lookup && { lookup: decodeLookup(lookup, own.digests) }),
   }
   if (!platforms) return decoded
-  const others = mapMembers(platforms, one => decodePlatformIdentity(one, clickIds))
+  const others = mapMembers(platforms, one => decodePlatformIdentity(one, clickIds, own))
   return { ...decoded, platforms: others }
 }
 
 function decodePlatformIdentity(
   { digests = {}, plain = {} }: EncodedIdentity,
   clickIds: Record<string, string>,
+  first?: PlatformIdentity,
 ): PlatformIdentity {
   const decoded: Record<string, string> = {}
   for (const [key, value] of Object.entries(plain)) {
-    decoded[key] = value === 0 ? (clickIds[key] as string) : value
+    if (value === 0) decoded[key] = clickIds[key] as string
+    else decoded[key] = value === 1 ? (first?.plain[key] as string) : value
   }
-  return { digests: recodeDigests(digests, decodeDigest), plain: decoded }
+  const decode = (digest: string | number, key: string) =>
+    typeof digest === 'number' ? (first?.digests[key]?.[digest] as string) : decodeDigest(digest)
+  return { digests: recodeDigests(digests, decode), plain: decoded }
 }
 
 /** The part of the identity by which a person is found. */
 export function decodeDigests(userData: unknown): Pick<IdentityPayload, 'digests' | 'lookup'> {
   const { digests: encoded = {}, lookup } = USER_DATA_CODEC.decode(userData) as EncodedUserData
-  const digests = recodeDigests(encoded, decodeDigest)
+  const { digests } = decodePlatformIdentity({ digests: encoded }, {})
   return lookup ? { digests, lookup: decodeLookup(lookup, digests) } : { digests }
 }
 
 interface EncodedIdentity {
-  digests?: Record<string, string[]>
-  plain?: Record<string, string | 0>
+  /** Numbers in that of another platform than the first. */
+  digests?: Record<string, (string | number)[]>
+  plain?: Record<string, string | 0 | 1>
 }
 
 /** Without `platforms` as long as the tracker has destinations of the default platform alone. */

@@ -3,7 +3,8 @@ import type { EventTimes, FieldContext } from './field-rules.ts'
 import { isPlaceholderDigest } from './field-rules.ts'
 import { EMPTY_DIGEST, parseSuppliedDigest } from './identifier-formats.ts'
 import { LOOKUP_KEYS, type LookupKey, listLookupForms } from './lookup-forms.ts'
-import { hashIdentifier, readUserData, VALUE_CHARACTERS_MAX } from './normalize-user-data.ts'
+import { hashIdentifier, readUserData } from './normalize-user-data.ts'
+import { VALUE_CHARACTERS_MAX } from './user-data-members.ts'
 
 /**
  * The digests by which the ledger finds a person, whatever the platforms: for each key a group for

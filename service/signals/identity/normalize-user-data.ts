@@ -1,12 +1,9 @@
 import { hash } from 'node:crypto'
-import { isObject } from '../../runtime/util/is-object.ts'
 import {
   DROP_REASONS,
   type DroppedField,
   type DropReason,
   FIELD_VALUES_MAX,
-  formatMemberPath,
-  MEMBERS_MAX,
   recordDropped,
 } from './dropped-fields.ts'
 import type { EventTimes, FieldContext, FieldRules } from './field-rules.ts'
@@ -17,20 +14,16 @@ import {
   isUnfilled,
   looksLikeUnsupportedHash,
   normalizeIdentifier,
-  normalizeVisible,
   parseSuppliedDigest,
   prepareCallerId,
 } from './identifier-formats.ts'
-import { normalizeCountry, normalizeExactCountry } from './normalize-country.ts'
+import type { HashedKey, UserDataKey } from './user-data-keys.ts'
 import {
-  findAddressKey,
-  findMemberKey,
-  findRefusalReason,
-  type HashedKey,
-  isAddressName,
-  listAddresses,
-  type UserDataKey,
-} from './user-data-keys.ts'
+  createContexts,
+  selectKnownMembers,
+  type UserDataMember,
+  VALUE_CHARACTERS_MAX,
+} from './user-data-members.ts'
 
 /** A person as one platform may know them: nothing raw but what it takes unhashed. */
 export interface PlatformIdentity {
@@ -44,19 +37,7 @@ export interface NormalizedIdentity extends PlatformIdentity {
   dropped: DroppedField[]
 }
 
-export interface UserDataMember {
-  /** Dotted, as in `user_data.address.city`. */
-  path: string
-  meaning: UserDataKey
-  values: unknown[]
-  /** Members of one address share it; those of `user_data` itself have none. */
-  address: Record<string, unknown> | null
-}
-
 type ValueResult = { kept: string } | { reason: DropReason }
-
-/** Longer than any real identifier. Unhashed values have limits of their own. */
-export const VALUE_CHARACTERS_MAX = 512
 
 /**
  * Turns what a caller sent as `user_data` into what may be kept by the rules of a platform:
@@ -94,83 +75,50 @@ interface ReadUserData {
   dropped: DroppedField[]
 }
 
+/** What the rules of all platforms share while one event is accepted. */
+interface SharedReadings {
+  /** Normalized identifier -> digest. */
+  digests: Map<string, string>
+  /** The last `user_data` that was read; its times are those of the event. */
+  last: { userData: unknown; times: EventTimes; read: ReadUserData } | null
+}
+
+let shared: SharedReadings | null = null
+
+/**
+ * Runs `work`, in which one `user_data` is read once and equal normal forms are hashed once,
+ * however many platforms and lookups need them. It is synchronous, and nothing raw is kept.
+ */
+export function withSharedReadings<Result>(work: () => Result): Result {
+  const outer = shared
+  shared = { digests: new Map(), last: null }
+  try {
+    return work()
+  } finally {
+    shared = outer
+  }
+}
+
 /** The known members of `user_data`, before any value is read. */
 export function readUserData(
   userData: Record<string, unknown> | undefined,
   times: EventTimes,
 ): ReadUserData {
+  const last = shared?.last
+  if (last && last.userData === userData && hasSameTimes(last.times, times)) {
+    return { ...last.read, dropped: [...last.read.dropped] }
+  }
   const dropped: DroppedField[] = []
   const members = selectKnownMembers(userData, dropped)
-  return { members, contextOf: createContexts(members, times), dropped }
+  const read = { members, contextOf: createContexts(members, times), dropped }
+  if (shared === null) return read
+  const { eventTime, observedAt } = times
+  shared.last = { userData, times: { eventTime, observedAt }, read }
+  return { ...read, dropped: [...dropped] }
 }
 
-function selectKnownMembers(userData: unknown, dropped: DroppedField[]): UserDataMember[] {
-  if (!isObject(userData)) return []
-  const members: UserDataMember[] = []
-  const names = Object.keys(userData)
-  for (let index = 0; index < names.length && index < MEMBERS_MAX; index += 1) {
-    const name = names[index] as string
-    const value = userData[name]
-    if (value === null || value === undefined) continue
-    const meaning = findMemberKey(name, value)
-    if (meaning !== null) {
-      const values = Array.isArray(value) ? value : [value]
-      members.push({ path: `user_data.${name}`, meaning, values, address: null })
-    } else if (isAddressName(name)) addAddressMembers(members, { name, value, dropped })
-    else recordDropped(dropped, formatMemberPath('user_data', name), findRefusalReason(name))
-  }
-  if (names.length > MEMBERS_MAX) recordDropped(dropped, 'user_data', DROP_REASONS.tooManyMembers)
-  return members
-}
-
-/** The members of postal addresses, which mean what they mean in `user_data` itself. */
-function addAddressMembers(
-  members: UserDataMember[],
-  { name, value, dropped }: { name: string; value: unknown; dropped: DroppedField[] },
-): void {
-  const path = `user_data.${name}`
-  const addresses = listAddresses(value)
-  if (addresses.length === 0) recordDropped(dropped, path, DROP_REASONS.wrongKind)
-  for (const address of addresses) {
-    for (const [part, partValue] of Object.entries(address).slice(0, MEMBERS_MAX)) {
-      if (partValue === null || partValue === undefined) continue
-      const meaning = findAddressKey(part)
-      const values: unknown[] = Array.isArray(partValue) ? partValue : [partValue]
-      if (meaning !== null) members.push({ path: `${path}.${part}`, meaning, values, address })
-      else recordDropped(dropped, formatMemberPath(path, part), DROP_REASONS.unknown)
-    }
-  }
-}
-
-/** Each address has its own country, else the first country that is named anywhere. */
-function createContexts(
-  members: UserDataMember[],
-  { eventTime, observedAt }: EventTimes,
-): (address: UserDataMember['address']) => FieldContext {
-  const usual: FieldContext = { eventTime, observedAt, country: null }
-  const byAddress = new Map<UserDataMember['address'], FieldContext>()
-  for (const member of members) {
-    const found = readCountry(member)
-    if (found === null) continue
-    if (usual.country === null) Object.assign(usual, found)
-    if (byAddress.has(member.address)) continue
-    byAddress.set(member.address, { eventTime, observedAt, ...found })
-  }
-  return address => byAddress.get(address) ?? usual
-}
-
-type ReadCountry = Pick<FieldContext, 'country' | 'isNewlyRead'>
-
-function readCountry({ meaning, values }: UserDataMember): ReadCountry | null {
-  if (meaning.key !== 'country') return null
-  const [value] = values
-  if (typeof value !== 'string' || value.length > VALUE_CHARACTERS_MAX) return null
-  const prepared = normalizeIdentifier(value)
-  const country = normalizeCountry(prepared)
-  if (country === null) return null
-  return normalizeExactCountry(normalizeVisible(value)) === country
-    ? { country }
-    : { country, isNewlyRead: true }
+function hasSameTimes(one: EventTimes, other: EventTimes): boolean {
+  return one.eventTime === other.eventTime && one.observedAt === other.observedAt
 }
 
 interface ValueInput {
@@ -276,5 +224,9 @@ function storeValue(
 
 /** SHA-256 of a normalized identifier, as 64 lower-case hexadecimal digits. */
 export function hashIdentifier(normalized: string): string {
-  return hash('sha256', normalized, 'hex')
+  const known = shared?.digests.get(normalized)
+  if (known !== undefined) return known
+  const digest = hash('sha256', normalized, 'hex')
+  shared?.digests.set(normalized, digest)
+  return digest
 }

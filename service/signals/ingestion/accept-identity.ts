@@ -44,7 +44,7 @@ export function acceptIdentity(
   let { clickIds, dropped } = accepted
   for (const platform of all) {
     if (platform.name === defaultPlatform.name) continue
-    const other = acceptForPlatform(platform, { ...input, clickIds })
+    const other = acceptForPlatform(platform, { ...input, clickIds }, accepted.plain)
     clickIds = other.clickIds
     dropped = dropped.concat(other.dropped.filter(one => !isNamed(dropped, one)))
     platforms[platform.name] = { digests: other.digests, plain: other.plain }
@@ -57,11 +57,13 @@ function isNamed(dropped: readonly DroppedField[], { field }: DroppedField): boo
   return dropped.some(one => one.field === field)
 }
 
+/** `checked` has values of another platform that hold no identifier. */
 function acceptForPlatform(
   platform: Platform,
   { edge, ...submitted }: IdentityInput,
+  checked: Readonly<Record<string, string>> = {},
 ): AcceptedIdentity {
-  const accepted = dropPlainIdentifiers(platform.normalizeIdentity(submitted))
+  const accepted = dropPlainIdentifiers(platform.normalizeIdentity(submitted), checked)
   if (edge === null) return accepted
   const edgeIdentity = dropPlainIdentifiers(normalizeEdgeIdentity(platform, submitted, edge))
   return {
@@ -74,10 +76,12 @@ function acceptForPlatform(
 /** User agents of robots and apps may name an email address; these values are sent as they are. */
 function dropPlainIdentifiers<Identity extends Pick<AcceptedIdentity, 'plain' | 'dropped'>>(
   identity: Identity,
+  checked: Readonly<Record<string, string>> = {},
 ): Identity {
-  const names = Object.keys(identity.plain).filter(name =>
-    containsIdentifier(identity.plain[name] ?? ''),
-  )
+  const names = Object.keys(identity.plain).filter(name => {
+    const value = identity.plain[name] ?? ''
+    return value !== checked[name] && containsIdentifier(value)
+  })
   if (names.length === 0) return identity
   const plain = Object.entries(identity.plain).filter(([name]) => !names.includes(name))
   const fields = names.map(name => `user_data.${name}`)

@@ -18,7 +18,7 @@ import { computePersonLookup, resolveVisitorId } from '../events/person-identifi
 import { collectClickIds } from '../identity/click-ids.ts'
 import { DROP_REASONS, type DroppedField } from '../identity/dropped-fields.ts'
 import type { LookupDigests } from '../identity/lookup-digests.ts'
-import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
+import { type PlatformIdentity, withSharedReadings } from '../identity/normalize-user-data.ts'
 import { scrubUrl } from '../identity/scrub-url.ts'
 import type { SelectedPlatforms } from '../platforms/registry.ts'
 import { acceptIdentity, selectGranted, toDroppedFields } from './accept-identity.ts'
@@ -115,6 +115,10 @@ const UNKNOWN_MEMBERS_MAX = 20
 
 /** Reduces a submission to what may be stored: hashes identifiers, scrubs URLs, drops the rest. */
 export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft {
+  return withSharedReadings(() => buildDraft(body, input))
+}
+
+function buildDraft(body: EventSubmission, input: DraftInput): EventDraft {
   const { trackerId, eventId, space = 'secret', receivedAt, eventTime, decision } = input
   const { edge = null, freeText = null, ignored = [], hasPages } = input
   const redacted = freeText?.redacted ?? []
