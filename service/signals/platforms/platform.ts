@@ -1,11 +1,17 @@
 import type { SendOutcome, UnavailableCause } from '@signalbox/contract/reasons.ts'
-import type { CountSourceKind } from '@signalbox/contract/reports.ts'
 import type { PlatformConsentNeeds } from '../consent/consent-statement.ts'
 import type { ContentItem } from '../events/order-contents.ts'
 import type { DroppedField } from '../identity/dropped-fields.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import type { Credential, CredentialForm, TokenGrant } from './credentials.ts'
-import type { ReceiptResult, SendAnswer, SendError, Unavailable } from './send-answer.ts'
+import type {
+  DayCounts,
+  PlatformCounting,
+  ReceiptResult,
+  SendAnswer,
+  SendError,
+  Unavailable,
+} from './send-answer.ts'
 
 export type * from './send-answer.ts'
 export type { SendOutcome, UnavailableCause }
@@ -251,34 +257,6 @@ export interface CountedDay {
 
 /** The source of an event at the platform: a server, or the platform's script in a browser. */
 export type CountedSource = 'server' | 'browser'
-
-/** What a platform tells about the events that it got, in its own words. */
-export interface PlatformCounting {
-  /**
-   * `request_results`: it has no report of a day, and the count is the sum of what `readReceipt`
-   * said about the requests of the day.
-   */
-  source: CountSourceKind
-  /** Its words for what it counts. */
-  label: string
-  /** What it counts, what it never tells and where a person sees it, in sentences. */
-  meaning: string
-  /** Why it reports no values of money; left out for a platform that does. */
-  noValues?: string
-  /** Reasons of a result that say that the platform had the event before. */
-  duplicateReasons?: readonly string[]
-}
-
-/** The number of events that the platform counted, by event name. */
-export interface DayCounts {
-  kind: 'counts'
-  /** Has no prototype, because the platform chooses the names and `__proto__` may be one. */
-  counts: Record<string, number>
-  /** Whether an hour reached the platform's limit of names, so rarer ones may be missing. */
-  isTruncated: boolean
-  /** The values that it counted, as decimal text; left out by a platform that reports none. */
-  values?: readonly { currency: string; amount: string }[]
-}
 
 /** An identifier that callers can send. */
 export interface MatchKey {

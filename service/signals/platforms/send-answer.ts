@@ -1,4 +1,5 @@
 import type { FailureClass, SendOutcome, UnavailableCause } from '@signalbox/contract/reasons.ts'
+import type { CountSourceKind } from '@signalbox/contract/reports.ts'
 
 /** Why an event was not accepted, as the platform states it. Returned as `last_error`. */
 export interface SendError {
@@ -96,4 +97,32 @@ export interface ReceiptResult {
 export interface ReceiptCount {
   reason: string
   count: number
+}
+
+/** What a platform tells about the events that it got, in its own words. */
+export interface PlatformCounting {
+  /**
+   * `request_results`: it has no report of a day, and the count is the sum of what `readReceipt`
+   * said about the requests of the day.
+   */
+  source: CountSourceKind
+  /** Its words for what it counts. */
+  label: string
+  /** What it counts, what it never tells and where a person sees it, in sentences. */
+  meaning: string
+  /** Why it reports no values of money; left out for a platform that does. */
+  noValues?: string
+  /** Reasons of a result that say that the platform had the event before. */
+  duplicateReasons?: readonly string[]
+}
+
+/** The number of events that the platform counted, by event name. */
+export interface DayCounts {
+  kind: 'counts'
+  /** Has no prototype, because the platform chooses the names and `__proto__` may be one. */
+  counts: Record<string, number>
+  /** Whether an hour reached the platform's limit of names, so rarer ones may be missing. */
+  isTruncated: boolean
+  /** The values that it counted, as decimal text; left out by a platform that reports none. */
+  values?: readonly { currency: string; amount: string }[]
 }
