@@ -3,7 +3,7 @@ import { it, type TestContext } from 'node:test'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
 import { scriptFaults } from '../../../testing/fixtures/simulator.ts'
-import { countMatchKeys, countSentOfDay, readOutcomes, sumSentValues } from './sent-counts-store.ts'
+import { countMatchKeys, countSentOfDay } from './sent-counts-store.ts'
 
 const DAY = '2026-11-21'
 
