@@ -238,7 +238,8 @@ export async function sumRequestsOfDay(
     values,
   })
   const refused = await pool.query({
-    text: `select error.reason, receipt.state = 'failed' as failed, sum(error.count)::bigint as count
+    text: `select error.reason, receipt.state = 'failed' as failed,
+             sum(error.count)::bigint as count
            from (select state, errors from request_receipts where ${OF_DAY}) receipt
            cross join lateral jsonb_to_recordset(receipt.errors)
              as error(reason text, count bigint)

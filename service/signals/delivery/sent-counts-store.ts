@@ -203,7 +203,7 @@ export const countSkippedOutcomes = (
     reason: `${reason}::text`,
   })
 
-/** Deliveries that left an outcome again, such as by a replay. They were counted at `updated_at`. */
+/** Deliveries that left an outcome, such as by a replay. They were counted at `updated_at`. */
 export const uncountOutcomes = (source: string) =>
   countOutcomes({
     source,
