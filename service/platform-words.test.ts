@@ -26,6 +26,10 @@ const PLATFORM_WORD_EXCEPTIONS: Record<string, { reason: string; words: readonly
   'signals/reports/make-reports.ts': { reason: 'A member of stored alerts.', words: ['metaCount'] },
   'signals/reports/read-reports.ts': { reason: 'A member of the response.', words: ['meta_count'] },
   'signals/reports/reconcile-day.ts': { reason: 'A member of stored reports.', words: ['meta'] },
+  'signals/reports/reconcile-requests.ts': {
+    reason: 'A member of stored reports.',
+    words: ['meta'],
+  },
   'signals/reports/reconciliation-store.ts': { reason: 'A column.', words: ['meta_count'] },
   'signals/events/stage-count-store.ts': { reason: 'A column.', words: ['meta_count'] },
   'signals/tables.ts': { reason: 'A column.', words: ['meta_count'] },

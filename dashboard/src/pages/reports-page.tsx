@@ -80,7 +80,7 @@ function ReconciliationPanel({ search }: { search: ReportSearch }) {
       <div style={{ height: 'var(--space-6)' }} />
       {newest.length > 1 && (
         <Box mb="lg">
-          <DestinationSummary {...{ reports: newest, search, chosen, nameOf }} />
+          <DestinationSummary reports={newest} search={search} chosen={chosen} nameOf={nameOf} />
         </Box>
       )}
       {shown.length > 0 ? (

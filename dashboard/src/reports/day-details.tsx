@@ -42,7 +42,9 @@ export function DestinationSummary({ reports, search, chosen, nameOf }: SummaryP
             {reports.map(report => (
               <SummaryRow
                 key={report.destination_id}
-                {...{ report, search, name: nameOf(report) }}
+                report={report}
+                search={search}
+                name={nameOf(report)}
                 isChosen={report.destination_id === chosen}
               />
             ))}

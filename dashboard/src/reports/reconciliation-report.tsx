@@ -85,7 +85,7 @@ function summarize(report: ReconciliationReport): string {
   const { observed_gap: gap, unexplained_residual: residual, report_date: day } = report
   if (gap === null || residual === null) {
     const accepted = formatCount(report.accepted_count, 'event')
-    return `${day} was not compared. The platform accepted ${accepted} of ours; it has told no count.`
+    return `${day} was not compared. The platform accepted ${accepted} and has told no count.`
   }
   if (gap === 0 && residual === 0) return `On ${day} the platform counted what it accepted.`
   const difference =

@@ -195,14 +195,12 @@ function formatEventNames({ eventCounts, ...totals }: StoredReport, isCompared: 
 }
 
 /** A platform that tells no names has a total only. */
-function formatTotal({ acceptedCount, platformCount }: CountedTotals): string {
+function formatTotal({ acceptedCount, platformCount }: Omit<StoredReport, 'eventCounts'>): string {
   const ours = formatCount(acceptedCount)
   if (platformCount === null) return formatRow('Total', [ours, '-', '-'])
   const gap = formatSignedCount(acceptedCount - platformCount)
   return formatRow('Total', [ours, formatCount(platformCount), gap])
 }
-
-type CountedTotals = Pick<StoredReport, 'acceptedCount' | 'platformCount'>
 
 function formatBuckets({ buckets, unexplainedResidual }: StoredReport): string[] {
   const lines = [formatRow('EXPLAINED BY', ['COUNT', 'BASIS'])]
@@ -223,7 +221,6 @@ function formatUnavailable({ details }: StoredReport): string[] {
 }
 
 const NOT_COMPARED = 'The day was not compared.'
-
 /** What the destination did not get, and the value of what it got. */
 function formatDetails({ details }: StoredReport): string[] {
   if (!details) return []

@@ -16,7 +16,7 @@ import { type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
 import { countStages, stageLiteral } from '../events/stage-count-store.ts'
 import type { InitialStatus } from './delivery-status.ts'
 import { type DestinationRouting, parseStoredRouting } from './routing.ts'
-import { countOutcomes } from './sent-counts-store.ts'
+import { countPlannedOutcomes } from './sent-counts-store.ts'
 
 /** A delivery that is created with its event, at the same time. */
 export interface PlannedDelivery {
@@ -107,17 +107,7 @@ export const PLAN_WRITES = {
         where: `status <> 'queued' and not is_test`,
       }),
   },
-  counted_outcomes: {
-    columns: PLACED_COLUMNS,
-    from: source =>
-      countOutcomes({
-        source,
-        trackerId: 'tracker_id',
-        destinationId: 'destination_id',
-        at: 'created_at',
-        where: `status <> 'queued'`,
-      }),
-  },
+  counted_outcomes: { columns: PLACED_COLUMNS, from: countPlannedOutcomes },
 } satisfies Record<string, BatchWrite<PlacedDelivery>>
 
 /**

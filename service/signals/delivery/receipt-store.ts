@@ -222,7 +222,8 @@ const OF_DAY = `tracker_id = $1::uuid and destination_id = $2::uuid
              and accepted_at >= $3::timestamptz and accepted_at < $4::timestamptz`
 
 /** A platform may count more records than we sent events. A part of unknown size has no result. */
-const PROCESSED = `case state when 'succeeded' then least(coalesce(record_count, event_count), event_count)
+const PROCESSED = `case state
+  when 'succeeded' then least(coalesce(record_count, event_count), event_count)
   when 'partially_succeeded' then least(record_count, event_count) end`
 
 /** A few thousand rows of one index range, for the report of a day. */
@@ -243,9 +244,11 @@ export async function sumRequestsOfDay(
     values,
   })
   const refused = await pool.query({
-    text: `select error.reason, receipt.state = 'failed' as failed, sum(error.count)::bigint as count
+    text: `select error.reason, receipt.state = 'failed' as failed,
+             sum(error.count)::bigint as count
            from (select state, errors from request_receipts where ${OF_DAY}) receipt
-           cross join lateral jsonb_to_recordset(receipt.errors) as error(reason text, count bigint)
+           cross join lateral jsonb_to_recordset(receipt.errors)
+             as error(reason text, count bigint)
            group by 1, 2 order by 3 desc, 1`,
     values,
   })

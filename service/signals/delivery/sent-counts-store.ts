@@ -151,7 +151,7 @@ interface OutcomeSource {
  * SQL that adds live deliveries to the outcomes of their destination and day, or takes them out
  * again, in the order of the keys.
  */
-export function countOutcomes(rows: OutcomeSource): string {
+function countOutcomes(rows: OutcomeSource): string {
   const { source, trackerId, destinationId, at, where = 'true', change = 'count(*)' } = rows
   const { status = 'status', reason = 'coalesce(status_reason, status)' } = rows
   return `
@@ -164,6 +164,16 @@ export function countOutcomes(rows: OutcomeSource): string {
     on conflict (tracker_id, destination_id, day, status, reason, slot) do update set
       count = destination_outcomes.count + excluded.count`
 }
+
+/** The outcomes of deliveries that are final from the start. */
+export const countPlannedOutcomes = (source: string) =>
+  countOutcomes({
+    source,
+    trackerId: 'tracker_id',
+    destinationId: 'destination_id',
+    at: 'created_at',
+    where: `status <> 'queued'`,
+  })
 
 /** The outcomes of a settlement; what was accepted is in `sent_counts`. */
 export const countSettledOutcomes = (
@@ -193,7 +203,7 @@ export const countSkippedOutcomes = (
     reason: `${reason}::text`,
   })
 
-/** Deliveries that left an outcome again, such as by a replay. They were counted at `updated_at`. */
+/** Deliveries that left an outcome, such as by a replay. They were counted at `updated_at`. */
 export const uncountOutcomes = (source: string) =>
   countOutcomes({
     source,

@@ -121,7 +121,9 @@ function detailsView(details: ReportDetails | null): DetailsView {
     })),
     outcomes: details.outcomes.map(({ status, reason, count }) => ({
       status: status as DeliveryStatus,
-      ...{ reason, count, explanation: explainOutcome(reason) },
+      reason,
+      count,
+      explanation: explainOutcome(reason),
     })),
     requests: requests && requestsView(requests),
     values: countSource && valuesView(details.values, countSource.platform),

@@ -131,8 +131,13 @@ it('has no count while the platform has told no result', async test => {
   await sendRequest({ scripted, service }, ['a'], null)
   const report = await reportOf(service, destinationId)
   assert.partialDeepStrictEqual(report, {
-    ...{ accepted_count: 1, meta_count: null, observed_gap: null, unexplained_residual: null },
-    ...{ status: 'unavailable', buckets: {}, unavailable: { cause: 'no_result' } },
+    accepted_count: 1,
+    meta_count: null,
+    observed_gap: null,
+    unexplained_residual: null,
+    status: 'unavailable',
+    buckets: {},
+    unavailable: { cause: 'no_result' },
     requests: { requests: 1, processing_events: 1 },
   })
 })
@@ -141,7 +146,9 @@ it('has no count of a day on which nothing was sent', async test => {
   const { service, destinationId } = await startCounting(test)
   const report = await reportOf(service, destinationId)
   assert.partialDeepStrictEqual(report, {
-    ...{ accepted_count: 0, meta_count: null, status: 'unavailable' },
+    accepted_count: 0,
+    meta_count: null,
+    status: 'unavailable',
     unavailable: { cause: 'no_request' },
   })
 })
@@ -168,7 +175,9 @@ it('shows the values that a platform reports', async test => {
   const platforms = service.delivery.platforms.map(({ counting: _, ...platform }) => ({
     ...platform,
     readDayCounts: async () => ({
-      ...{ kind: 'counts' as const, counts: { Purchase: 1 }, isTruncated: false },
+      kind: 'counts' as const,
+      counts: { Purchase: 1 },
+      isTruncated: false,
       values: reported,
     }),
   }))
