@@ -21,6 +21,7 @@ import {
   recordReading,
   type StoredReceipt,
 } from './receipt-store.ts'
+import { isRestatement } from './restate-orders.ts'
 import { describeIssue } from './retry-policy.ts'
 import { findPlatformIdentity, windowEnd } from './review-deliveries.ts'
 import { type DestinationRouting, findMappedName, platformNameOf } from './routing.ts'
@@ -211,17 +212,19 @@ async function failDeliveries(
     for (const { id, createdAt, eventId, space } of chunk) {
       const event = byId.get(`${space} ${eventId}`)
       if (!event) continue
+      const isRestated = isRestatement(event.eventName, platform)
       // The name under which it was counted; an erased event has lost its own.
       const isErased = event.payload === null
       const mapped = isErased ? findMappedName(routing, event.eventName) : null
       const counted = {
         eventName: mapped ?? platformNameOf(event, receipt.destinationId),
         eventOn: formatUtcDay(clampEventTime(event)),
-        keys: listSentKeys(event, platform, receipt.destinationId),
+        keys: isRestated ? [] : listSentKeys(event, platform, receipt.destinationId),
       }
       const replayableUntil = windowEnd(event, platform)
       const { valueAmount: amount, valueCurrency: currency } = event
-      const value = amount !== null && currency !== null ? { amount, currency } : null
+      const hasValue = amount !== null && currency !== null && !isRestated
+      const value = hasValue ? { amount, currency } : null
       deliveries.push({ id, createdAt, value, replayableUntil, ...counted })
     }
   }

@@ -84,7 +84,7 @@ function tallySent(
   for (const id of settledIds) {
     const isUnknown = request?.outcomes.get(id) === 'unknown'
     const isTakeover = batch.claimed.get(id)?.isLeaseTakeover === true
-    const event = sentEvents.get(id) ?? (isTakeover ? unsentEvent(batch, id) : null)
+    const event = findCounted(batch, { id, sent: sentEvents.get(id), isTakeover })
     if (!event) continue
     const group = findOrAddGroup(groups, event)
     const unknown = Number(isUnknown) + Number(isTakeover)
@@ -98,6 +98,19 @@ type CountedEvent = Pick<
   OutboundEvent,
   'platformName' | 'eventTime' | 'digests' | 'plain' | 'valueAmount' | 'valueCurrency'
 >
+
+/**
+ * A refund that is sent as its purchase with a new value is counted under its own name, and without
+ * identifiers and value: those of the purchase are counted already.
+ */
+function findCounted(
+  batch: ClaimedBatch,
+  { id, sent, isTakeover }: { id: number; sent: OutboundEvent | undefined; isTakeover: boolean },
+): CountedEvent | null {
+  const isRestated = sent !== undefined && sent.eventName !== batch.events.get(id)?.eventName
+  if (sent && !isRestated) return sent
+  return isRestated || isTakeover ? unsentEvent(batch, id) : null
+}
 
 /** Without identifiers and value, which are counted for accepted events only. */
 function unsentEvent({ events, destination }: ClaimedBatch, id: number): CountedEvent | null {

@@ -46,6 +46,28 @@ describe('a refund of a purchase that Google knows', () => {
     assert.match(meta.explanation, /cannot change the value of a purchase that it has/)
   })
 
+  it('is counted under its own name, and the value of the purchase once', async test => {
+    const shop = await startGoogleShop(test)
+    await shop.buy()
+    await shop.turn()
+    await shop.refund('refund-1', of('-20.50'))
+    await shop.turn(31 * MINUTE)
+    await shop.turn(MINUTE)
+    assert.deepEqual(await shop.values(), { 1001: '79.50 EUR' })
+    const { rows } = await shop.service.database.pool.query(
+      `select sent.event_name, sent.accepted::int,
+         (select sum(amount)::text from sent_value_counts value
+          where value.tracker_id = sent.tracker_id and value.event_name = sent.event_name
+            and value.destination_id = sent.destination_id) as amount
+       from sent_counts sent where tracker_id = $1 and destination_id = $2 order by 1`,
+      [shop.service.tracker.trackerId, shop.destinationId],
+    )
+    const [purchase, refund] = rows
+    assert.equal(rows.length, 2)
+    assert.deepEqual([purchase?.accepted, Number(purchase?.amount)], [1, 100])
+    assert.deepEqual(refund, { event_name: 'Refund', accepted: 1, amount: null })
+  })
+
   it('waits until the result of the purchase, and uses up no attempt', async test => {
     const shop = await startGoogleShop(test)
     await configureGoogle(shop.service.simulatorUrl, { processing_seconds: 5 * HOUR })
