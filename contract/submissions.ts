@@ -62,8 +62,8 @@ const submissionMembers = {
   user_data: Type.Optional(freeForm('Identity fields; hashed before they are stored.')),
   click_ids: Type.Optional(
     freeForm(
-      'Click IDs and browser IDs of ad platforms by the name of their parameter or cookie, such as ' +
-        '`gclid`, `ttclid` or `_fbp`. None is kept of a platform that the event refuses.',
+      'Click IDs and browser IDs of ad platforms by the name of their parameter or cookie, such ' +
+        'as `gclid`, `ttclid` or `_fbp`. None is kept of a platform that the event refuses.',
     ),
   ),
   value_data: Type.Optional(ValueData),

@@ -249,6 +249,16 @@ export const UNTESTED: readonly UntestedBlock[] = [
     coveredBy: 'examples/cdnow/cdnow.test.ts',
   },
   {
+    page: 'examples/webhook-receiver/README.md',
+    begins: 'DATABASE_URL=',
+    coveredBy: 'examples/webhook-receiver/receiver.test.ts',
+  },
+  {
+    page: `${GUIDES}/webhook.md`,
+    begins: 'echo "whsec_',
+    coveredBy: 'it writes a new secret into a file of the current folder',
+  },
+  {
     page: 'examples/verify-audit/README.md',
     begins: 'curl -s -o jwks.json',
     coveredBy: 'examples/verify-audit/verify-audit.test.ts',

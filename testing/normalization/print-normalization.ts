@@ -73,7 +73,7 @@ function renderPlatforms(): string {
   return `## Other platforms
 
 Each platform has its own rules. These are the values of this page whose digest differs from Meta's,
-computed by the code of the service; every other value has Meta's digest there, or is dropped by both:
+computed by the code of the service. Every other value has Meta's digest there, or both drop it:
 
 ${taken.join('\n')}
 

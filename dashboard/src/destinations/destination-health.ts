@@ -43,8 +43,8 @@ const UNREACHABLE =
   'and use up no attempt.'
 const THROTTLED = 'The platform asked for a pause. Events wait and use up no attempt.'
 const REQUEST_LIMIT =
-  'The requests that the destinations with this key share are used up for now. Events wait and use ' +
-  'up no attempt.'
+  'The requests that the destinations with this key share are used up for now. Events wait and ' +
+  'use up no attempt.'
 const UNTRIED =
   'No request with this credential has been answered. Send a test purchase to see whether it works.'
 

@@ -86,13 +86,13 @@ export function comparisonView(
     accepted_count: report.acceptedCount,
     meta_count: report.platformCount,
     observed_gap: gapOf(report),
-    ...detailsView(report.details),
     event_counts: report.eventCounts,
     buckets: report.buckets as Record<string, ReconciliationBucket>,
     unexplained_residual: report.unexplainedResidual,
     status: storedText(report.status),
     created_at: report.createdAt.toISOString(),
     updated_at: report.updatedAt.toISOString(),
+    ...detailsView(report.details),
   }
 }
 
