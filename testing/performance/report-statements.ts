@@ -1,5 +1,7 @@
 import type { Database } from '../../service/runtime/db/database.ts'
 import { findLastForwarding } from '../../service/signals/access/forwarded-signature-store.ts'
+import { sumRequestsOfDay } from '../../service/signals/delivery/receipt-store.ts'
+import { readOutcomes, sumSentValues } from '../../service/signals/delivery/sent-counts-store.ts'
 import { listReceipts } from '../../service/signals/erasure/erasure-store.ts'
 import { listEventRefsFrom } from '../../service/signals/events/list-store.ts'
 import { findWorkspacesToUpdate } from '../../service/signals/reports/alert-announcement-store.ts'
@@ -20,6 +22,11 @@ import {
 
 const RANGE = { from: '2026-10-01', to: LARGE_STORE_DAY }
 const PAGE_ROWS = 51
+const OF_DAY = {
+  trackerId: LARGE_TRACKER,
+  destinationId: LARGE_DESTINATION,
+  day: LARGE_STORE_DAY,
+}
 
 /** What the pages Reports, Privacy and Keys of the dashboard read, and the job of the alerts. */
 export const REPORT_STATEMENTS: Record<string, (database: Database) => Promise<unknown>> = {
@@ -30,6 +37,14 @@ export const REPORT_STATEMENTS: Record<string, (database: Database) => Promise<u
       ...RANGE,
       after: { reportDate: LARGE_STORE_DAY, destinationId: LARGE_DESTINATION },
       limit: PAGE_ROWS,
+    }),
+  'sum values of a day': database => sumSentValues(database, OF_DAY),
+  'read outcomes of a day': database => readOutcomes(database, OF_DAY),
+  'sum requests of a day': database =>
+    sumRequestsOfDay(database, {
+      ...OF_DAY,
+      from: new Date(`${LARGE_STORE_DAY}T00:00:00.000Z`),
+      until: new Date(`${LARGE_STORE_DAY}T00:01:00.000Z`),
     }),
   'find alerts to announce': database =>
     findWorkspacesToUpdate(database, {

@@ -206,7 +206,7 @@ it('provision reads a file, an owner, origins, and a target with its token', asy
     ['--out /x.json --token-from -', both],
     [
       '--out /x.json --platform nope',
-      '--platform takes one of meta, google_ads, pinterest, not nope.',
+      '--platform takes one of meta, google_ads, pinterest, webhook, not nope.',
     ],
     ['--out /x.json --owner Ada', '--owner takes an email address, not Ada.'],
   ])

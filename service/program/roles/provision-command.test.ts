@@ -27,7 +27,7 @@ it('connects any platform of the registry', async () => {
 it('refuses an unknown platform, naming the known ones, and an incomplete target', async () => {
   const incomplete = '--target and --token-from need each other: name both, or neither.'
   for (const [line, message] of [
-    ['nope', '--platform takes one of meta, google_ads, pinterest, tiny, not nope.'],
+    ['nope', '--platform takes one of meta, google_ads, pinterest, webhook, tiny, not nope.'],
     ['tiny', incomplete],
     ['tiny --target board=sales', incomplete],
     [
