@@ -129,7 +129,7 @@ it('names a platform that is known', async test => {
   assert.equal(refused.status, 422)
   assert.deepEqual(refused.body.errors, {
     'withdrawn_platforms.1': [
-      'The withdrawn_platforms.1 field must be one of meta, google_ads, pinterest, tiny.',
+      'The withdrawn_platforms.1 field must be one of meta, google_ads, pinterest, webhook, tiny.',
     ],
   })
   for (const withdrawn_platforms of [[], 'tiny', [1], Array(21).fill('tiny')]) {
