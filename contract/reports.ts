@@ -135,6 +135,12 @@ export const ReportedValues = named(
   }),
 )
 
+/** `CausePermission`: the contract has a schema `Permission`. */
+function toConstant(cause: string): string {
+  const words = cause.split('_').map(word => `${word.charAt(0).toUpperCase()}${word.slice(1)}`)
+  return `Cause${words.join('')}`
+}
+
 export const ReconciliationReport = named(
   'ReconciliationReport',
   Type.Object({
@@ -159,7 +165,7 @@ export const ReconciliationReport = named(
       named(
         'UnavailableCount',
         Type.Object({
-          cause: stringEnum(REPORT_CAUSES),
+          cause: stringEnum(REPORT_CAUSES, { 'x-enum-varnames': REPORT_CAUSES.map(toConstant) }),
           sentence: Type.String({ description: 'Why there is no count, for a person.' }),
         }),
       ),

@@ -13,13 +13,19 @@ export function described<Schema extends TSchema>(schema: Schema, description: s
   return { ...schema, [PLACE_DESCRIPTION]: description }
 }
 
+interface StringEnumOptions {
+  description?: string
+  /** Names of the constants in Go, where one would be the name of a schema, too. */
+  'x-enum-varnames'?: readonly string[]
+}
+
 /**
  * One of several texts. Without `type`, which `Type.Enum` leaves out, generators for Go know only
  * that the member is anything.
  */
 export function stringEnum<const Values extends readonly string[]>(
   values: Values,
-  options: { description?: string } = {},
+  options: StringEnumOptions = {},
 ): TUnsafe<Values[number]> {
   return Type.Unsafe({ type: 'string', enum: [...values], ...options })
 }

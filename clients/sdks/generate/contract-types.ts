@@ -214,9 +214,10 @@ function nameOf(reference: string): string {
   return name
 }
 
-/** Bounds and patterns restrict values, not types. */
+/** Bounds and patterns restrict values, not types; `x-enum-varnames` is for other generators. */
 const RESTRICTIONS = `minimum maximum minLength maxLength pattern format minItems maxItems
-  minProperties maxProperties propertyNames uniqueItems title description deprecated examples`
+  minProperties maxProperties propertyNames uniqueItems title description deprecated examples
+  x-enum-varnames`
 const SHAPE_KEYWORDS = new Set(
   `$ref type const enum oneOf anyOf discriminator items additionalProperties
   ${RESTRICTIONS}`.split(/\s+/),

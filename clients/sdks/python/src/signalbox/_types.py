@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 849936f96df4d66fbd9bc35cb4bcf1502a219542930e70d944818de593908c31). Do not edit.
+# Generated from the contract 0.5.0 (sha256 8a297a6883760c913c427b5e9a44e7f3e51d150001963146a9511fd92280173b). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 
