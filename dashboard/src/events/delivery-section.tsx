@@ -22,7 +22,7 @@ export function DeliverySection({ delivery, canManage, isExplained }: DeliverySe
   const reason = status !== statusReason && <span className="code">{statusReason}</span>
   return (
     <Section
-      title={platform === null ? 'Delivery' : `Delivery to ${toTitle(platform)}`}
+      title={platform === null ? 'Delivery' : `Delivery to ${toPlatformTitle(platform)}`}
       actions={<ReplayButton selection={selection} label="Replay" />}
     >
       <Stack gap="md">
@@ -47,8 +47,10 @@ export function DeliverySection({ delivery, canManage, isExplained }: DeliverySe
 }
 
 /** The name of a platform begins with a small letter in the API. */
-function toTitle(platform: string): string {
-  return platform.charAt(0).toUpperCase() + platform.slice(1)
+/** `Google Ads` for `google_ads`. */
+export function toPlatformTitle(platform: string): string {
+  const words = platform.split('_').map(word => word.charAt(0).toUpperCase() + word.slice(1))
+  return words.join(' ')
 }
 
 function TraceId({ id }: { id: string }) {

@@ -4,6 +4,7 @@ import type { EventDetails } from '@signalbox/contract/session/events.ts'
 import { Facts, Section } from '../components/facts.tsx'
 import { PageLink } from '../components/links.tsx'
 import { Time } from '../components/time.tsx'
+import { toPlatformTitle } from './delivery-section.tsx'
 
 /** What was bought, what was paid back, and what each platform was told. */
 export function OrderSection({ workspace, event }: { workspace: string; event: EventDetails }) {
@@ -95,7 +96,7 @@ function Platforms({ order }: { order: EventOrder }) {
         {order.platforms.map(own => (
           <Table.Tr key={own.destination_id}>
             <Table.Td>
-              <span className="code">{own.platform}</span>
+              {toPlatformTitle(own.platform)}
               <Text size="sm" c="dimmed" hiddenFrom="sm">
                 {own.explanation}
               </Text>

@@ -33,7 +33,9 @@ export function DestinationSummary({ reports, search, chosen, nameOf }: SummaryP
                 Accepted
               </Table.Th>
               <Table.Th visibleFrom="sm">What it counts</Table.Th>
-              <Table.Th ta="right">Counted</Table.Th>
+              <Table.Th ta="right" visibleFrom="sm">
+                Counted
+              </Table.Th>
               <Table.Th ta="right">Gap</Table.Th>
               <Table.Th aria-label="Report" />
             </Table.Tr>
@@ -80,7 +82,9 @@ function SummaryRow({ report, search, name, isChosen }: SummaryRowProps) {
         {formatNumber(report.accepted_count)}
       </Table.Td>
       <Table.Td visibleFrom="sm">{report.count_source?.label ?? 'Events'}</Table.Td>
-      <Table.Td ta="right">{formatOrDash(report.meta_count)}</Table.Td>
+      <Table.Td ta="right" visibleFrom="sm">
+        {formatOrDash(report.meta_count)}
+      </Table.Td>
       <Table.Td ta="right" fw={650}>
         {formatOrDash(report.observed_gap)}
       </Table.Td>

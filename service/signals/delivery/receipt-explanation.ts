@@ -25,7 +25,12 @@ function resultSentences(receipt: StoredReceipt): string[] {
     case 'unknown':
       return ['The platform told no result of the request within a day.']
     case 'succeeded':
-      return [`The platform processed all ${eventCount} events of it.`, ...warningOf(warnings)]
+      return [
+        eventCount === 1
+          ? 'The platform processed it.'
+          : `The platform processed all ${eventCount} events of it.`,
+        ...warningOf(warnings),
+      ]
     case 'partially_succeeded':
       return [partialSentence(receipt), ...warningOf(warnings)]
     case 'failed':
