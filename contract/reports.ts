@@ -150,14 +150,12 @@ export const ReconciliationReport = named(
     destination_id: Type.String(),
     report_date: Type.String({ format: 'date', description: 'UTC day.' }),
     accepted_count: Type.Integer({ description: 'Events that the platform accepted from us.' }),
-    meta_count: nullable(
-      Type.Integer({
-        description: 'Events that the platform reports; null without a report, never 0 for it.',
-      }),
-    ),
-    observed_gap: nullable(
-      Type.Integer({ description: 'accepted_count minus meta_count; null without a report.' }),
-    ),
+    meta_count: Type.Integer({
+      description:
+        'Events that the platform reports. With the status `unavailable` it is 0 and no count: ' +
+        'see `unavailable`.',
+    }),
+    observed_gap: Type.Integer({ description: 'accepted_count minus meta_count.' }),
     count_source: nullable(
       described(PlatformCount, "The platform's words for its count; null in old reports."),
     ),
@@ -199,13 +197,9 @@ export const ReconciliationReport = named(
     buckets: Type.Unsafe<Record<string, ReconciliationBucket>>({
       type: 'object',
       additionalProperties: ReconciliationBucket,
-      description: `What explains the gap: ${ALL_BUCKET_NAMES.join(', ')}. Empty without a report.`,
+      description: `What explains the gap: ${ALL_BUCKET_NAMES.join(', ')}.`,
     }),
-    unexplained_residual: nullable(
-      Type.Integer({
-        description: 'The gap minus the sum of the buckets; null without a report.',
-      }),
-    ),
+    unexplained_residual: Type.Integer({ description: 'The gap minus the sum of the buckets.' }),
     status: stringEnum(REPORT_STATUSES),
     created_at: nullable(timestamp('When it was created.')),
     updated_at: nullable(timestamp('When it was last updated.')),

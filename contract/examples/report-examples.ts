@@ -1,3 +1,4 @@
+import { BUCKET_NAMES } from '../reports.ts'
 import { DESTINATION_OFF } from './destination-examples.ts'
 import type { OperationExamples } from './error-examples.ts'
 import { AMBIGUOUS_REQUEST_EXAMPLES, ERROR_EXAMPLES } from './error-examples.ts'
@@ -31,8 +32,8 @@ const UNAVAILABLE_REPORT = {
   ...owner,
   report_date: '2026-11-20',
   accepted_count: 120,
-  meta_count: null,
-  observed_gap: null,
+  meta_count: 0,
+  observed_gap: 120,
   count_source: COUNT_SOURCE,
   unavailable: {
     cause: 'permission',
@@ -43,8 +44,18 @@ const UNAVAILABLE_REPORT = {
   requests: null,
   values: { accepted: [], reported: null, explanation: 'The platform reports no values.' },
   event_counts: { accepted: { Purchase: 120 }, meta: {} },
-  buckets: {},
-  unexplained_residual: null,
+  buckets: Object.fromEntries(
+    BUCKET_NAMES.map(name => [
+      name,
+      {
+        count: 0,
+        basis: 'measured',
+        explanation:
+          'The day was not compared. The credential may not read the counts of the dataset.',
+      },
+    ]),
+  ),
+  unexplained_residual: 120,
   status: 'unavailable',
   created_at: '2026-11-21T06:00:00.000Z',
   updated_at: '2026-11-21T06:00:00.000Z',

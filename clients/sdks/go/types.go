@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 8a297a6883760c913c427b5e9a44e7f3e51d150001963146a9511fd92280173b). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 071938f0d426a1af430569588bd0ea40cf7f4d74b5f714b74acbcd302d338e93). DO NOT EDIT.
 
 package signalbox
 
@@ -717,10 +717,11 @@ type ReconciliationReport struct {
 	ReportDate string `json:"report_date"`
 	// Events that the platform accepted from us.
 	AcceptedCount int64 `json:"accepted_count"`
-	// Events that the platform reports; null without a report, never 0 for it.
-	MetaCount *int64 `json:"meta_count"`
-	// accepted_count minus meta_count; null without a report.
-	ObservedGap *int64 `json:"observed_gap"`
+	// Events that the platform reports. With the status `unavailable` it is 0 and no count: see
+	// `unavailable`.
+	MetaCount int64 `json:"meta_count"`
+	// accepted_count minus meta_count.
+	ObservedGap int64 `json:"observed_gap"`
 	// The platform's words for its count; null in old reports.
 	CountSource *PlatformCount    `json:"count_source"`
 	Unavailable *UnavailableCount `json:"unavailable"`
@@ -734,10 +735,10 @@ type ReconciliationReport struct {
 	Values      *ValueReconciliation `json:"values"`
 	EventCounts EventCounts          `json:"event_counts"`
 	// What explains the gap: test_events, pending, late_event_time, unknown_outcome,
-	// platform_deduplicated, other_senders, platform_refused. Empty without a report.
+	// platform_deduplicated, other_senders, platform_refused.
 	Buckets map[string]ReconciliationBucket `json:"buckets"`
-	// The gap minus the sum of the buckets; null without a report.
-	UnexplainedResidual *int64 `json:"unexplained_residual"`
+	// The gap minus the sum of the buckets.
+	UnexplainedResidual int64  `json:"unexplained_residual"`
 	Status              string `json:"status"`
 	// When it was created.
 	CreatedAt *string `json:"created_at"`

@@ -7,6 +7,7 @@ import { ErrorNotice } from '../components/error-notice.tsx'
 import { Page } from '../components/page.tsx'
 import { PageSkeleton } from '../components/page-skeleton.tsx'
 import { useTrackerParams } from '../layout/scope.ts'
+import { isCompared } from '../reports/buckets.ts'
 import { DestinationSummary } from '../reports/day-details.tsx'
 import { MatchQuality } from '../reports/match-quality-report.tsx'
 import { RangeFilter } from '../reports/range-filter.tsx'
@@ -104,7 +105,7 @@ function findShown(
   destinationId: string,
 ): ReconciliationReport[] {
   const own = reports.filter(({ destination_id: id }) => id === destinationId)
-  const shown = own.find(({ meta_count: count }) => count !== null) ?? own[0]
+  const shown = own.find(isCompared) ?? own[0]
   return shown ? [shown] : []
 }
 

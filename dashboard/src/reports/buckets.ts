@@ -19,18 +19,20 @@ export interface DayRow extends Record<string, string | number> {
   unexplained: number
 }
 
+/** Whether the platform told a count: without one, the numbers of a report are none. */
+export function isCompared({ status }: Pick<ReconciliationReport, 'status'>): boolean {
+  return status !== 'unavailable'
+}
+
 /** Days with counts of the platform, oldest first: without them there is nothing to compare. */
 export function toDayRows(reports: readonly ReconciliationReport[]): DayRow[] {
   return reports
-    .flatMap(report => {
-      const { meta_count: counted, unexplained_residual: unexplained } = report
-      return counted === null || unexplained === null ? [] : [{ report, counted, unexplained }]
-    })
-    .map(({ report, counted, unexplained }) => ({
+    .filter(isCompared)
+    .map(report => ({
       date: report.report_date,
       accepted: report.accepted_count,
-      counted,
-      unexplained,
+      counted: report.meta_count,
+      unexplained: report.unexplained_residual,
       ...Object.fromEntries(
         BUCKETS.map(({ name }) => [name, report.buckets[name]?.count ?? 0] as const),
       ),

@@ -4,7 +4,7 @@ import { Facts, Section } from '../components/facts.tsx'
 import { formatCount, formatNumber } from '../components/format-count.ts'
 import { PageButton } from '../components/links.tsx'
 import { describeReason } from '../overview/stage-texts.ts'
-import { STATUS_LABELS } from './buckets.ts'
+import { isCompared, STATUS_LABELS } from './buckets.ts'
 import type { ReportSearch } from './report-search.ts'
 
 /** A day without a report of the platform has no number: it never counts as zero. */
@@ -83,10 +83,10 @@ function SummaryRow({ report, search, name, isChosen }: SummaryRowProps) {
       </Table.Td>
       <Table.Td visibleFrom="sm">{report.count_source?.label ?? 'Events'}</Table.Td>
       <Table.Td ta="right" visibleFrom="sm">
-        {formatOrDash(report.meta_count)}
+        {formatOrDash(isCompared(report) ? report.meta_count : null)}
       </Table.Td>
       <Table.Td ta="right" fw={650}>
-        {formatOrDash(report.observed_gap)}
+        {formatOrDash(isCompared(report) ? report.observed_gap : null)}
       </Table.Td>
       <Table.Td ta="right">
         {isChosen ? (

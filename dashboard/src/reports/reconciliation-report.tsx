@@ -4,7 +4,7 @@ import { Section } from '../components/facts.tsx'
 import { formatCount, formatNumber } from '../components/format-count.ts'
 import { PageButton } from '../components/links.tsx'
 import { Time } from '../components/time.tsx'
-import { BUCKETS, STATUS_LABELS, toDayRows } from './buckets.ts'
+import { BUCKETS, isCompared, STATUS_LABELS, toDayRows } from './buckets.ts'
 import { ChartFrame, CountsChart, GapChart } from './chart-frame.tsx'
 import { DayDetails, formatOrDash } from './day-details.tsx'
 import type { ReportSearch } from './report-search.ts'
@@ -83,7 +83,7 @@ function Explanation({ report }: { report: ReconciliationReport }) {
 
 function summarize(report: ReconciliationReport): string {
   const { observed_gap: gap, unexplained_residual: residual, report_date: day } = report
-  if (gap === null || residual === null) {
+  if (!isCompared(report)) {
     const accepted = formatCount(report.accepted_count, 'event')
     return `${day} was not compared. The platform accepted ${accepted} and has told no count.`
   }
@@ -148,7 +148,7 @@ interface DayCellsProps {
 
 function DayCells({ report, search, isShown }: DayCellsProps) {
   const { label, color } = STATUS_LABELS[report.status]
-  const count = formatOrDash
+  const count = (given: number) => formatOrDash(isCompared(report) ? given : null)
   const status = (
     <Badge variant="light" color={color} tt="none" fw={600} radius="sm" miw="max-content">
       {label}
@@ -214,12 +214,12 @@ function BucketTable({ reports }: { reports: readonly ReconciliationReport[] }) 
               <Table.Td className="nowrap">{report.report_date}</Table.Td>
               {BUCKETS.map(({ name }) => (
                 <Table.Td key={name} ta="right">
-                  {formatOrDash(
-                    report.meta_count === null ? null : (report.buckets[name]?.count ?? 0),
-                  )}
+                  {formatOrDash(isCompared(report) ? (report.buckets[name]?.count ?? 0) : null)}
                 </Table.Td>
               ))}
-              <Table.Td ta="right">{formatOrDash(report.unexplained_residual)}</Table.Td>
+              <Table.Td ta="right">
+                {formatOrDash(isCompared(report) ? report.unexplained_residual : null)}
+              </Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>

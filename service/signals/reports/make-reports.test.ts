@@ -203,10 +203,11 @@ it('never counts a refusal as zero and retries every hour', async test => {
   await scriptFaults(service.simulatorUrl, [{ edge: 'stats', respond: refusal }])
   service.clock.advance(UNTIL_FIRST)
   assert.deepEqual(await makeDue(service), { made: 0, unavailable: 1, more: false })
-  const unavailable = { counts: [2, null], buckets: {}, residual: null, status: 'unavailable' }
+  const unavailable = { counts: [2, 0], buckets: {}, residual: 2, status: 'unavailable' }
   assert.deepEqual(await reportOf(service), unavailable)
-  const [{ event_counts, observed_gap, ...report }] = await reportsOf(service)
-  assert.deepEqual([event_counts, observed_gap], [{ accepted: { Purchase: 2 }, meta: {} }, null])
+  const [{ event_counts, observed_gap, buckets, ...report }] = await reportsOf(service)
+  assert.deepEqual([event_counts, observed_gap], [{ accepted: { Purchase: 2 }, meta: {} }, 2])
+  assert.match(buckets.pending.explanation, /^The day was not compared\. /)
   assert.equal(report.unavailable.cause, 'permission')
   service.clock.advance(HOUR_SECONDS - 1)
   assert.equal((await makeDue(service)).unavailable, 0)

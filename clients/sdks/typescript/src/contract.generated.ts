@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 8a297a6883760c913c427b5e9a44e7f3e51d150001963146a9511fd92280173b). Do not edit.
+// Generated from the contract 0.5.0 (sha256 071938f0d426a1af430569588bd0ea40cf7f4d74b5f714b74acbcd302d338e93). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
@@ -695,10 +695,13 @@ export interface ReconciliationReport {
   report_date: string
   /** Events that the platform accepted from us. */
   accepted_count: number
-  /** Events that the platform reports; null without a report, never 0 for it. */
-  meta_count: number | null
-  /** accepted_count minus meta_count; null without a report. */
-  observed_gap: number | null
+  /**
+   * Events that the platform reports. With the status `unavailable` it is 0 and no count: see
+   * `unavailable`.
+   */
+  meta_count: number
+  /** accepted_count minus meta_count. */
+  observed_gap: number
   /** The platform's words for its count; null in old reports. */
   count_source: PlatformCount | null
   unavailable: UnavailableCount | null
@@ -713,11 +716,11 @@ export interface ReconciliationReport {
   event_counts: EventCounts
   /**
    * What explains the gap: test_events, pending, late_event_time, unknown_outcome,
-   * platform_deduplicated, other_senders, platform_refused. Empty without a report.
+   * platform_deduplicated, other_senders, platform_refused.
    */
   buckets: Record<string, ReconciliationBucket>
-  /** The gap minus the sum of the buckets; null without a report. */
-  unexplained_residual: number | null
+  /** The gap minus the sum of the buckets. */
+  unexplained_residual: number
   status: 'matched' | 'explained' | 'unexplained' | 'pending' | 'unavailable' | (string & {})
   /** When it was created. */
   created_at: string | null

@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 8a297a6883760c913c427b5e9a44e7f3e51d150001963146a9511fd92280173b). Do not edit.
+# Generated from the contract 0.5.0 (sha256 071938f0d426a1af430569588bd0ea40cf7f4d74b5f714b74acbcd302d338e93). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 
@@ -624,10 +624,11 @@ class ReconciliationReport(TypedDict):
     """UTC day."""
     accepted_count: int
     """Events that the platform accepted from us."""
-    meta_count: int | None
-    """Events that the platform reports; null without a report, never 0 for it."""
-    observed_gap: int | None
-    """accepted_count minus meta_count; null without a report."""
+    meta_count: int
+    """Events that the platform reports. With the status `unavailable` it is 0 and no count:
+    see `unavailable`."""
+    observed_gap: int
+    """accepted_count minus meta_count."""
     count_source: PlatformCount | None
     """The platform's words for its count; null in old reports."""
     unavailable: UnavailableCount | None
@@ -642,9 +643,9 @@ class ReconciliationReport(TypedDict):
     event_counts: EventCounts
     buckets: dict[str, ReconciliationBucket]
     """What explains the gap: test_events, pending, late_event_time, unknown_outcome,
-    platform_deduplicated, other_senders, platform_refused. Empty without a report."""
-    unexplained_residual: int | None
-    """The gap minus the sum of the buckets; null without a report."""
+    platform_deduplicated, other_senders, platform_refused."""
+    unexplained_residual: int
+    """The gap minus the sum of the buckets."""
     status: str
     created_at: str | None
     """When it was created."""
