@@ -3,6 +3,7 @@ import { it } from 'node:test'
 import { findUnknownMembers } from '@signalbox/graph-simulator/google-ads/google-message-types.ts'
 import { findContractProblems } from '@signalbox/graph-simulator/pinterest/contract/pinterest-contract.ts'
 import { startSimulator } from '@signalbox/graph-simulator/simulator-server.ts'
+import { findMessageProblems } from '@signalbox/graph-simulator/webhook/message-contract.ts'
 import { sampleCommerce, sampleOutboundEvent } from '../../../testing/fixtures/sample-events.ts'
 import {
   listGoogleReceipts,
@@ -261,7 +262,7 @@ const WEBHOOK: SimulatedPlatform<WebhookTarget> = {
     })),
   timeUnitMilliseconds: 1,
   isSettledByStatus: true,
-  findContractProblems: null,
+  findContractProblems: findMessageProblems,
   takesDigestsOf: { em: true, ph: true },
 }
 
@@ -290,8 +291,7 @@ it('keeps the mark of each platform, which stored rows have', () => {
 })
 
 it('refuses a registry without platforms or with a name or a mark twice', () => {
-  const [meta] = createOfflinePlatforms().all
-  assert.ok(meta)
+  const [meta] = createOfflinePlatforms().all as [PlatformRegistry['all'][number]]
   assert.throws(() => new PlatformRegistry([]), /needs a platform/)
   assert.throws(() => new PlatformRegistry([meta, meta]), /two platforms have one name/)
   const other = { ...meta, name: 'other' }
