@@ -33,6 +33,7 @@ const NEED_EVERY_NODE = {
   // Rows of all trackers. The service asks node by node where requests or deliveries wait for it.
   'look up destinations': 'of trackers on both nodes here; DestinationRouteCache asks each node',
   'find due queues': 'DueQueueSearch asks each node when it fails',
+  'claim due receipts': 'pollReceipts asks each node when it fails',
   'read the backlog': 'for metrics, which are then missing',
   // Writers of payloads may be on any node, so erasure needs all of them.
   'wait for writers': 'erasure',
