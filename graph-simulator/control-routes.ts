@@ -12,6 +12,7 @@ import {
 import { listReceivedEvents } from './list-received-events.ts'
 import manifest from './package.json' with { type: 'json' }
 import { PLATFORM_PARTS } from './platform-parts.ts'
+import { createFaultControls } from './shared-controls.ts'
 import type { ControlHandler, ControlRequest, SimulatorState } from './simulator-state.ts'
 import {
   addOtherEvents,
@@ -36,7 +37,7 @@ const GRAPH_CONTROLS: Record<string, Record<string, ControlHandler>> = {
   '/_simulator/health': { GET: showHealth },
   '/_simulator/summary': { GET: showSummary },
   '/_simulator/received': { GET: showReceived, DELETE: clearReceived },
-  '/_simulator/faults': { GET: showFaults, POST: replaceFaults, DELETE: clearFaults },
+  '/_simulator/faults': createFaultControls(({ faults }) => faults, parseFaultRules),
   '/_simulator/tokens': { POST: revokeTokens, DELETE: restoreTokens },
   '/_simulator/stats': { GET: showStats, POST: replaceStats, DELETE: resetStats },
   '/_simulator/other-events': { POST: addOtherEvents, DELETE: clearOtherEvents },
@@ -93,22 +94,6 @@ function clearReceived(state: SimulatorState, { query }: ControlRequest): HttpRe
   state.counts.clear()
   state.matchKeys.clear()
   return jsonResponse(200, { forgotten })
-}
-
-function showFaults(state: SimulatorState): HttpResponse {
-  return jsonResponse(200, { rules: state.faults.status() })
-}
-
-function replaceFaults(state: SimulatorState, { body }: ControlRequest): HttpResponse {
-  const parsed = parseFaultRules(body)
-  if ('errors' in parsed) return invalidBodyResponse(parsed.errors)
-  state.faults.replace(parsed.rules)
-  return showFaults(state)
-}
-
-function clearFaults(state: SimulatorState): HttpResponse {
-  state.faults.replace([])
-  return showFaults(state)
 }
 
 function revokeTokens(state: SimulatorState, { body }: ControlRequest): HttpResponse {

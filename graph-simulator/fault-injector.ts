@@ -1,4 +1,5 @@
-import type { FaultEdge, FaultMatch, FaultRule, RuleBase } from './fault-rules.ts'
+import type { FaultEdge, FaultMatch, FaultRule } from './fault-rules.ts'
+import { isWithin, type RuleBase } from './rule-parser.ts'
 import { seededRandom } from './seeded-random.ts'
 
 /** The parts of a request that a rule can match. */
@@ -77,8 +78,7 @@ function matchesRequest(
 ): boolean {
   if (match.dataset !== undefined && match.dataset !== dataset) return false
   if (match.test !== undefined && match.test !== isTest) return false
-  if (match.from !== undefined && at.getTime() < Date.parse(match.from)) return false
-  if (match.until !== undefined && at.getTime() >= Date.parse(match.until)) return false
+  if (!isWithin(match, at)) return false
   if (match.event_name === undefined && match.event_id === undefined) return true
   return events.some(event => matchesEvent(match, event))
 }

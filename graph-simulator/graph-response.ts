@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { FaultResponse, FaultRule } from './fault-rules.ts'
 import { type GraphError, graphErrorBody } from './graph-errors.ts'
-import { type HttpResponse, jsonTextResponse } from './http-messages.ts'
+import { type HttpResponse, jsonTextResponse, withHeaders } from './http-messages.ts'
 
 /** A response and the fault rule that fired: the rule may delay, truncate or drop the response. */
 export interface GraphReply {
@@ -34,16 +34,6 @@ export function scriptedResponse(response: FaultResponse, traceId: string): Http
       ? graphErrorResponse(scriptedError(response), traceId)
       : graphResponse(response.status, response.body, traceId)
   return withHeaders(httpResponse, response.headers)
-}
-
-/** The same response with these headers, which override its own. */
-export function withHeaders(
-  httpResponse: HttpResponse,
-  added: Record<string, string> = {},
-): HttpResponse {
-  const headers = { ...httpResponse.headers }
-  for (const [name, value] of Object.entries(added)) headers[name.toLowerCase()] = value
-  return { ...httpResponse, headers }
 }
 
 function scriptedError(response: FaultResponse): GraphError {

@@ -18,6 +18,16 @@ export function jsonTextResponse(status: number, body: string): HttpResponse {
   return { status, headers: { 'content-type': 'application/json; charset=UTF-8' }, body }
 }
 
+/** The same response with these headers, which override its own. */
+export function withHeaders(
+  httpResponse: HttpResponse,
+  added: Record<string, string> = {},
+): HttpResponse {
+  const headers = { ...httpResponse.headers }
+  for (const [name, value] of Object.entries(added)) headers[name.toLowerCase()] = value
+  return { ...httpResponse, headers }
+}
+
 /** Statuses without a body: a content-length would confuse clients. */
 const BODILESS_STATUSES = [204, 205, 304]
 

@@ -7,9 +7,8 @@ import {
   graphResponse,
   newTraceId,
   scriptedResponse,
-  withHeaders,
 } from './graph-response.ts'
-import type { HttpResponse } from './http-messages.ts'
+import { type HttpResponse, withHeaders } from './http-messages.ts'
 import { elementBounds, memberSlice } from './json-slice.ts'
 import { findMatchKeys } from './match-keys.ts'
 import { type EventsRequest, parseEventsRequest } from './read-events-request.ts'

@@ -6,9 +6,8 @@ import {
   graphResponse,
   newTraceId,
   scriptedResponse,
-  withHeaders,
 } from './graph-response.ts'
-import type { HttpResponse } from './http-messages.ts'
+import { type HttpResponse, withHeaders } from './http-messages.ts'
 import type { SimulatorState } from './simulator-state.ts'
 
 /** A GET on one of the read-only edges. */

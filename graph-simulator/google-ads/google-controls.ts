@@ -5,6 +5,7 @@ import {
   jsonResponse,
   messageResponse,
 } from '../http-messages.ts'
+import { createFaultControls, readLimit } from '../shared-controls.ts'
 import type { ControlHandler, ControlRequest, SimulatorState } from '../simulator-state.ts'
 import type { Conversion } from './conversions.ts'
 import { parseGoogleFaultRules } from './google-faults.ts'
@@ -17,17 +18,12 @@ export const GOOGLE_CONTROLS: Record<string, Record<string, ControlHandler>> = {
   '/_simulator/google/received': { GET: showReceived, DELETE: removeReceived },
   '/_simulator/google/conversions': { GET: showConversions },
   '/_simulator/google/summary': { GET: showSummary },
-  '/_simulator/google/faults': { GET: showFaults, POST: replaceFaults, DELETE: clearFaults },
+  '/_simulator/google/faults': createFaultControls(
+    ({ google }) => google.faults,
+    parseGoogleFaultRules,
+  ),
   '/_simulator/google/options': { GET: showOptions, POST: replaceOptions, DELETE: resetOptions },
   '/_simulator/google/service-accounts': { POST: registerServiceAccount },
-}
-
-const LIMIT_DEFAULT = 100
-const LIMIT_MAX = 10_000
-
-function readLimit(query: URLSearchParams): number {
-  const limit = Number(query.get('limit') ?? LIMIT_DEFAULT)
-  return Number.isSafeInteger(limit) && limit >= 0 ? Math.min(limit, LIMIT_MAX) : LIMIT_DEFAULT
 }
 
 function showReceived({ google }: SimulatorState, { query }: ControlRequest): HttpResponse {
@@ -92,22 +88,6 @@ function showSummary({ google }: SimulatorState, { query }: ControlRequest): Htt
     restated: conversions.reduce((sum, { restated }) => sum + restated, 0),
     value_by_currency: google.conversions.sumValues(matches),
   })
-}
-
-function showFaults({ google }: SimulatorState): HttpResponse {
-  return jsonResponse(200, { rules: google.faults.status() })
-}
-
-function replaceFaults(state: SimulatorState, { body }: ControlRequest): HttpResponse {
-  const parsed = parseGoogleFaultRules(body)
-  if ('errors' in parsed) return invalidBodyResponse(parsed.errors)
-  state.google.faults.replace(parsed.rules)
-  return showFaults(state)
-}
-
-function clearFaults(state: SimulatorState): HttpResponse {
-  state.google.faults.replace([])
-  return showFaults(state)
 }
 
 function showOptions({ google }: SimulatorState): HttpResponse {

@@ -1,23 +1,13 @@
+import { flag, object, oneOf, text } from '../field-check.ts'
+import { type HttpResponse, withHeaders } from '../http-messages.ts'
 import {
-  BODY_LENGTH_MAX,
-  checkHeaders,
-  DELAY_MS_MAX,
-  RULES_MAX,
+  createRuleParser,
+  isWithin,
+  RESPONSE_MEMBERS,
   type RuleBase,
-} from '../fault-rules.ts'
-import {
-  checkObject,
-  type FieldErrors,
-  flag,
-  integer,
-  list,
-  number,
-  object,
-  oneOf,
-  text,
-  timestamp,
-} from '../field-check.ts'
-import type { HttpResponse } from '../http-messages.ts'
+  TIME_MEMBERS,
+  type TimeRange,
+} from '../rule-parser.ts'
 import { googleErrorResponse, newRequestId, statusOf } from './google-errors.ts'
 import { isObject } from './json-numbers.ts'
 
@@ -31,14 +21,12 @@ export interface GoogleFaultRule extends RuleBase {
   respond?: GoogleFaultResponse
 }
 
-interface GoogleMatch {
+interface GoogleMatch extends TimeRange {
   account?: string
   conversion_action?: string
   transaction_id?: string
   /** True: only requests with `validateOnly`. False: only those without. */
   validate_only?: boolean
-  from?: string
-  until?: string
 }
 
 interface GoogleFaultResponse {
@@ -59,68 +47,34 @@ export interface GoogleCandidate {
   at: Date
 }
 
-const INT32_MAX = 2 ** 31 - 1
-
 const MATCH = {
   account: text(1, 20),
   conversion_action: text(1, 20),
   transaction_id: text(1, 512),
   validate_only: flag,
-  from: timestamp,
-  until: timestamp,
+  ...TIME_MEMBERS,
 }
 
 const RESPOND = {
-  status: integer(200, 599),
+  ...RESPONSE_MEMBERS,
   reason: text(1, 200),
   message: text(0, 10_000),
-  body: text(0, BODY_LENGTH_MAX),
-  headers: checkHeaders,
 }
-
-const RULE = {
-  edge: oneOf('ingest', 'request_status', 'token'),
-  match: object(MATCH),
-  times: integer(1, INT32_MAX),
-  probability: number(0, 1),
-  seed: integer(0, 2 ** 32 - 1),
-  respond: object(RESPOND, ['status']),
-  headers: checkHeaders,
-  delay_ms: integer(1, DELAY_MS_MAX),
-  abort: oneOf('before_response', 'after_store'),
-  truncate: integer(0, INT32_MAX),
-}
-
-const EFFECTS = ['respond', 'headers', 'delay_ms', 'abort', 'truncate'] as const
 
 /** Parses the body of POST /_simulator/google/faults; errors name every invalid field. */
-export function parseGoogleFaultRules(
-  body: unknown,
-): { rules: GoogleFaultRule[] } | { errors: FieldErrors } {
-  const errors: FieldErrors = {}
-  const members = { rules: list(checkRule, RULES_MAX) }
-  checkObject(body, { path: '', members, required: ['rules'] }, errors)
-  return Object.keys(errors).length > 0 ? { errors } : (body as { rules: GoogleFaultRule[] })
-}
-
-function checkRule(value: unknown, path: string, errors: FieldErrors): void {
-  checkObject(value, { path, members: RULE, required: [] }, errors)
-  const rule = (value ?? {}) as GoogleFaultRule
-  if (EFFECTS.every(name => rule[name] === undefined))
-    errors[path] = [`Requires an effect: one of ${EFFECTS.join(', ')}.`]
-  const { respond, abort, headers, truncate } = rule
-  if (abort !== undefined && (respond ?? headers ?? truncate) !== undefined)
-    errors[`${path}.abort`] = [
-      'An aborted request has no response: omit respond, headers and truncate.',
-    ]
-}
+export const parseGoogleFaultRules = createRuleParser<GoogleFaultRule>({
+  members: {
+    edge: oneOf('ingest', 'request_status', 'token'),
+    match: object(MATCH),
+    respond: object(RESPOND, ['status']),
+  },
+})
 
 export function matchesGoogleRequest(rule: GoogleFaultRule, candidate: GoogleCandidate): boolean {
   const { edge, body, at } = candidate
   if ((rule.edge ?? 'ingest') !== edge) return false
-  const { from, until, validate_only, ...named } = rule.match ?? {}
-  if (from !== undefined && at.getTime() < Date.parse(from)) return false
-  if (until !== undefined && at.getTime() >= Date.parse(until)) return false
+  const { validate_only, ...named } = rule.match ?? {}
+  if (!isWithin(named, at)) return false
   const request = isObject(body) ? body : {}
   if (validate_only !== undefined && validate_only !== (request.validateOnly === true)) return false
   return matchesNames(named, request)
@@ -151,14 +105,9 @@ export function scriptedGoogleResponse({
   reason = statusOf(status),
   message = 'Scripted failure.',
   body,
-  headers = {},
+  headers,
 }: GoogleFaultResponse): HttpResponse {
   const error = { code: status, status: statusOf(status), message, reason }
   const scripted = googleErrorResponse(error, newRequestId())
-  const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
-  return {
-    ...scripted,
-    ...(body !== undefined && { body }),
-    headers: { ...scripted.headers, ...Object.fromEntries(named) },
-  }
+  return withHeaders({ ...scripted, ...(body !== undefined && { body }) }, headers)
 }

@@ -5,6 +5,7 @@ import {
   jsonTextResponse,
   readBody,
   sendReply,
+  withHeaders,
 } from '../http-messages.ts'
 import type { SimulatorState } from '../simulator-state.ts'
 import { type GoogleError, googleErrorResponse, newRequestId, refused } from './google-errors.ts'
@@ -65,11 +66,7 @@ function answerEdge(state: SimulatorState, exchange: GoogleExchange): EdgeAnswer
     ? scriptedGoogleResponse(fault.respond ?? { status: 500 })
     : respond(state, exchange, body)
   if (edge === 'ingest' && reply.status !== 200) google.totals.refusedRequests += 1
-  const added = Object.entries(fault?.headers ?? {}).map(([name, value]) => [
-    name.toLowerCase(),
-    value,
-  ])
-  return { reply: { ...reply, headers: { ...reply.headers, ...Object.fromEntries(added) } }, fault }
+  return { reply: withHeaders(reply, fault?.headers), fault }
 }
 
 function respond(state: SimulatorState, exchange: GoogleExchange, body: unknown): HttpResponse {

@@ -1,12 +1,13 @@
 import {
   type HttpExchange,
   type HttpResponse,
-  invalidBodyResponse,
   jsonResponse,
   messageResponse,
   readBody,
   sendReply,
+  withHeaders,
 } from '../http-messages.ts'
+import { createFaultControls, readLimit } from '../shared-controls.ts'
 import type { ControlHandler, ControlRequest, SimulatorState } from '../simulator-state.ts'
 import {
   type PinterestFaultRule,
@@ -74,11 +75,7 @@ function parse(bytes: Buffer): unknown {
 }
 
 function applyFault(reply: HttpResponse, fault: PinterestFaultRule | undefined): HttpResponse {
-  const added = Object.entries(fault?.headers ?? {}).map(([name, value]) => [
-    name.toLowerCase(),
-    value,
-  ])
-  const changed = { ...reply, headers: { ...reply.headers, ...Object.fromEntries(added) } }
+  const changed = withHeaders(reply, fault?.headers)
   if (!fault?.omit_results) return changed
   const { status, body } = pinterestError(422, 'Not all events were successfully processed.')
   return { ...changed, status, body }
@@ -117,22 +114,19 @@ function receiveConversions(state: SimulatorState, post: ConversionPost): HttpRe
 export const PINTEREST_CONTROLS: Record<string, Record<string, ControlHandler>> = {
   '/_simulator/pinterest/received': { GET: showReceived, DELETE: removeReceived },
   '/_simulator/pinterest/summary': { GET: showSummary },
-  '/_simulator/pinterest/faults': { GET: showFaults, POST: replaceFaults, DELETE: clearFaults },
+  '/_simulator/pinterest/faults': createFaultControls(
+    ({ pinterest }) => pinterest.faults,
+    parsePinterestFaultRules,
+  ),
 }
 
-const LIMIT_DEFAULT = 100
-const LIMIT_MAX = 10_000
-
 function showReceived({ pinterest }: SimulatorState, { query }: ControlRequest): HttpResponse {
-  const asked = Number(query.get('limit') ?? LIMIT_DEFAULT)
-  const isLimit = Number.isSafeInteger(asked) && asked >= 0
-  const limit = isLimit ? Math.min(asked, LIMIT_MAX) : LIMIT_DEFAULT
   const isAsked = (name: string, value: string) => (query.get(name) ?? value) === value
   const matches = pinterest.receipts.filter(
     ({ adAccount, event }) =>
       isAsked('ad_account', adAccount) && isAsked('event_id', event.event_id),
   )
-  const events = matches.slice(0, limit).map(formatReceipt)
+  const events = matches.slice(0, readLimit(query)).map(formatReceipt)
   return jsonResponse(200, { count: matches.length, events })
 }
 
@@ -164,20 +158,4 @@ function showSummary({ pinterest }: SimulatorState): HttpResponse {
     deduplicated: copies,
     test_receipts: pinterest.receipts.length - live.length,
   })
-}
-
-function showFaults({ pinterest }: SimulatorState): HttpResponse {
-  return jsonResponse(200, { rules: pinterest.faults.status() })
-}
-
-function replaceFaults(state: SimulatorState, { body }: ControlRequest): HttpResponse {
-  const parsed = parsePinterestFaultRules(body)
-  if ('errors' in parsed) return invalidBodyResponse(parsed.errors)
-  state.pinterest.faults.replace(parsed.rules)
-  return showFaults(state)
-}
-
-function clearFaults(state: SimulatorState): HttpResponse {
-  state.pinterest.faults.replace([])
-  return showFaults(state)
 }

@@ -1,52 +1,37 @@
 import { checkObject, type FieldErrors, list, text } from '../field-check.ts'
 import { type HttpResponse, invalidBodyResponse, jsonResponse } from '../http-messages.ts'
+import { createFaultControls, readLimit } from '../shared-controls.ts'
 import type { ControlHandler, ControlRequest, SimulatorState } from '../simulator-state.ts'
 import { clearMessages, parseWebhookFaultRules } from './webhook-state.ts'
 
 /** The endpoints under /_simulator/webhook, which let a test inspect and control this part. */
 export const WEBHOOK_CONTROLS: Record<string, Record<string, ControlHandler>> = {
   '/_simulator/webhook/received': { GET: showReceived, DELETE: removeReceived },
-  '/_simulator/webhook/faults': { GET: showFaults, POST: replaceFaults, DELETE: clearFaults },
+  '/_simulator/webhook/faults': createFaultControls(
+    ({ webhook }) => webhook.faults,
+    parseWebhookFaultRules,
+  ),
   '/_simulator/webhook/secrets': { POST: registerSecrets },
 }
-
-const LIMIT_DEFAULT = 100
-const LIMIT_MAX = 10_000
 
 /** Messages in the order of arrival, of one endpoint with `url`. */
 function showReceived({ webhook }: SimulatorState, { query }: ControlRequest): HttpResponse {
   const url = query.get('url')
-  const limit = Number(query.get('limit') ?? LIMIT_DEFAULT)
-  const count = Number.isSafeInteger(limit) && limit >= 0 ? Math.min(limit, LIMIT_MAX) : 0
   const matches = webhook.messages.filter(one => url === null || one.url === url)
-  const messages = matches.slice(0, count).map(({ isTest, isRepeat, receivedAt, ...message }) => ({
-    ...message,
-    test: isTest,
-    repeat: isRepeat,
-    received_at: receivedAt.toISOString(),
-  }))
+  const messages = matches
+    .slice(0, readLimit(query))
+    .map(({ isTest, isRepeat, receivedAt, ...message }) => ({
+      ...message,
+      test: isTest,
+      repeat: isRepeat,
+      received_at: receivedAt.toISOString(),
+    }))
   const { refusedRequests } = webhook
   return jsonResponse(200, { count: matches.length, refused_requests: refusedRequests, messages })
 }
 
 function removeReceived({ webhook }: SimulatorState): HttpResponse {
   return jsonResponse(200, { forgotten: clearMessages(webhook) })
-}
-
-function showFaults({ webhook }: SimulatorState): HttpResponse {
-  return jsonResponse(200, { rules: webhook.faults.status() })
-}
-
-function replaceFaults(state: SimulatorState, { body }: ControlRequest): HttpResponse {
-  const parsed = parseWebhookFaultRules(body)
-  if ('errors' in parsed) return invalidBodyResponse(parsed.errors)
-  state.webhook.faults.replace(parsed.rules)
-  return showFaults(state)
-}
-
-function clearFaults(state: SimulatorState): HttpResponse {
-  state.webhook.faults.replace([])
-  return showFaults(state)
 }
 
 const ENDPOINTS_MAX = 10_000

@@ -7,6 +7,7 @@ import {
   messageResponse,
   readBody,
   sendReply,
+  withHeaders,
 } from '../http-messages.ts'
 import type { SimulatorState } from '../simulator-state.ts'
 import { eventsOf, holdMessage, type WebhookFaultRule, type WebhookState } from './webhook-state.ts'
@@ -57,17 +58,12 @@ function receive({ webhook, now }: SimulatorState, received: ReceivedRequest) {
     ? scriptedResponse(fault)
     : takeMessage(webhook, { ...received, message, at: now() })
   if (reply.status >= 300) webhook.refusedRequests += 1
-  const added = Object.entries(fault?.headers ?? {}).map(([name, value]) => [
-    name.toLowerCase(),
-    value,
-  ])
-  return { reply: { ...reply, headers: { ...reply.headers, ...Object.fromEntries(added) } }, fault }
+  return { reply: withHeaders(reply, fault?.headers), fault }
 }
 
 function scriptedResponse({ respond = { status: 500 } }: WebhookFaultRule): HttpResponse {
-  const { status, body = '', headers = {} } = respond
-  const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
-  return { status, body, headers: Object.fromEntries(named) }
+  const { status, body = '', headers } = respond
+  return withHeaders({ status, body, headers: {} }, headers)
 }
 
 interface ReceivedMessageRequest extends ReceivedRequest {

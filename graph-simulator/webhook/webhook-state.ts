@@ -1,22 +1,6 @@
 import { RuleInjector } from '../fault-injector.ts'
-import {
-  BODY_LENGTH_MAX,
-  checkHeaders,
-  DELAY_MS_MAX,
-  RULES_MAX,
-  type RuleBase,
-} from '../fault-rules.ts'
-import {
-  checkObject,
-  type FieldErrors,
-  flag,
-  integer,
-  list,
-  number,
-  object,
-  oneOf,
-  text,
-} from '../field-check.ts'
+import { flag, object, text } from '../field-check.ts'
+import { createRuleParser, RESPONSE_MEMBERS, type RuleBase } from '../rule-parser.ts'
 
 /** One fault rule, as posted to /_simulator/webhook/faults. Wire names throughout. */
 export interface WebhookFaultRule extends RuleBase {
@@ -109,43 +93,16 @@ function matchesMessage({ match = {} }: WebhookFaultRule, { url, message }: Webh
 }
 
 const URL_LENGTH_MAX = 2_000
-const INT32_MAX = 2 ** 31 - 1
-
-const RULE = {
-  match: object({
-    url: text(1, URL_LENGTH_MAX),
-    event_id: text(1, 1_000),
-    type: text(1, 100),
-    test: flag,
-  }),
-  times: integer(1, INT32_MAX),
-  probability: number(0, 1),
-  seed: integer(0, 2 ** 32 - 1),
-  respond: object(
-    { status: integer(200, 599), body: text(0, BODY_LENGTH_MAX), headers: checkHeaders },
-    ['status'],
-  ),
-  headers: checkHeaders,
-  delay_ms: integer(1, DELAY_MS_MAX),
-  abort: oneOf('before_response', 'after_store'),
-  truncate: integer(0, INT32_MAX),
-}
-
-const EFFECTS = ['respond', 'headers', 'delay_ms', 'abort', 'truncate'] as const
 
 /** Parses the body of POST /_simulator/webhook/faults; errors name every invalid field. */
-export function parseWebhookFaultRules(
-  body: unknown,
-): { rules: WebhookFaultRule[] } | { errors: FieldErrors } {
-  const errors: FieldErrors = {}
-  const members = { rules: list(checkRule, RULES_MAX) }
-  checkObject(body, { path: '', members, required: ['rules'] }, errors)
-  return Object.keys(errors).length > 0 ? { errors } : (body as { rules: WebhookFaultRule[] })
-}
-
-function checkRule(value: unknown, path: string, errors: FieldErrors): void {
-  checkObject(value, { path, members: RULE, required: [] }, errors)
-  const rule = (value ?? {}) as WebhookFaultRule
-  if (EFFECTS.every(name => rule[name] === undefined))
-    errors[path] = [`Requires an effect: one of ${EFFECTS.join(', ')}.`]
-}
+export const parseWebhookFaultRules = createRuleParser<WebhookFaultRule>({
+  members: {
+    match: object({
+      url: text(1, URL_LENGTH_MAX),
+      event_id: text(1, 1_000),
+      type: text(1, 100),
+      test: flag,
+    }),
+    respond: object(RESPONSE_MEMBERS, ['status']),
+  },
+})
