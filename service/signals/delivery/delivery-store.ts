@@ -225,26 +225,38 @@ export interface ToldValue {
   value: string
 }
 
-const TOLD_COLUMNS: BatchColumn<ToldValue>[] = [
+/** The members of a delivery's primary key beside its tracker. */
+export const DELIVERY_KEY_COLUMNS: BatchColumn<{ createdAt: Date; deliveryId: number }>[] = [
   { name: 'created_at', type: 'timestamptz', text: ({ createdAt }) => createdAt.toISOString() },
   { name: 'id', type: 'bigint', text: ({ deliveryId }) => String(deliveryId) },
+]
+
+const TOLD_COLUMNS: BatchColumn<ToldValue>[] = [
+  ...DELIVERY_KEY_COLUMNS,
   { name: 'told_value', type: 'numeric', text: ({ value }) => value },
 ]
 
-/**
- * Stores, before they are sent, which values refunds tell the platform. Only of deliveries that the
- * worker still has. The column is not indexed, so it is a heap-only update.
- */
-export async function storeToldValues(
+interface ClaimedChange<Row> {
+  trackerId: string
+  leaseEndsAt: Date
+  /** Those of the key, and the ones that `set` names as `own.<name>`. */
+  columns: readonly BatchColumn<Row>[]
+  rows: readonly Row[]
+  /** SQL of one column that is in no index, so that it is a heap-only update. */
+  set: string
+}
+
+/** Changes what deliveries have before they are sent. Only those that the worker still has. */
+export async function updateClaimed<Row>(
   { pool }: Pick<Database, 'pool'>,
-  { trackerId, leaseEndsAt, told }: { trackerId: string; leaseEndsAt: Date; told: ToldValue[] },
+  { trackerId, leaseEndsAt, columns, rows, set }: ClaimedChange<Row>,
 ): Promise<void> {
-  if (told.length === 0) return
+  if (rows.length === 0) return
   await pool.query({
     text: `with own as materialized (
              select * from (
-               select queue.row_position, given.told_value
-               from ${unnestColumns(TOLD_COLUMNS, { alias: 'given', firstParameter: 3 })}
+               select queue.row_position, given.*
+               from ${unnestColumns(columns, { alias: 'given', firstParameter: 3 })}
                cross join lateral (
                  select ctid as row_position from delivery_queue
                  where tracker_id = $1::uuid and created_at = given.created_at
@@ -253,10 +265,20 @@ export async function storeToldValues(
                ) queue
              ) locked
            )
-           update delivery_queue queue set told_value = own.told_value
+           update delivery_queue queue set ${set}
            from own where queue.ctid = own.row_position and queue.tracker_id = $1::uuid`,
-    values: [trackerId, leaseEndsAt, ...toArrayParameters(TOLD_COLUMNS, told)],
+    values: [trackerId, leaseEndsAt, ...toArrayParameters(columns, rows)],
   })
+}
+
+/** Stores, before they are sent, which values refunds tell the platform. */
+export function storeToldValues(
+  database: Pick<Database, 'pool'>,
+  { trackerId, leaseEndsAt, told }: { trackerId: string; leaseEndsAt: Date; told: ToldValue[] },
+): Promise<void> {
+  const set = 'told_value = own.told_value'
+  const change = { trackerId, leaseEndsAt, columns: TOLD_COLUMNS, rows: told, set }
+  return updateClaimed(database, change)
 }
 
 /** A status with its reason, as SQL literals. */

@@ -9,7 +9,7 @@ import {
 import { type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import { selectMatches } from '../events/page-match-store.ts'
-import { outcomeLiterals } from './delivery-store.ts'
+import { DELIVERY_KEY_COLUMNS, outcomeLiterals, updateClaimed } from './delivery-store.ts'
 
 /** What an event of the other space is compared by. */
 export type MatchedEvent = Pick<StoredEvent, 'eventId' | 'eventName' | 'orderId'>
@@ -113,11 +113,6 @@ export async function findMatches(
 
 type DeliveryKey = Pick<Match, 'createdAt' | 'deliveryId'>
 
-const KEY_COLUMNS: BatchColumn<DeliveryKey>[] = [
-  { name: 'created_at', type: 'timestamptz', text: ({ createdAt }) => createdAt.toISOString() },
-  { name: 'id', type: 'bigint', text: ({ deliveryId }) => String(deliveryId) },
-]
-
 const HELD = outcomeLiterals({ status: 'queued', reason: 'held_for_secret' })
 
 /**
@@ -133,7 +128,7 @@ export async function releaseHeld(
     text: `with held as materialized (
              select * from (
                select queue.row_position
-               from ${unnestColumns(KEY_COLUMNS, { alias: 'given', firstParameter: 3 })}
+               from ${unnestColumns(DELIVERY_KEY_COLUMNS, { alias: 'given', firstParameter: 3 })}
                cross join lateral (
                  select ctid as row_position, created_at, id from delivery_queue
                  where tracker_id = $1::uuid and created_at = given.created_at
@@ -147,38 +142,23 @@ export async function releaseHeld(
            update delivery_queue queue set next_attempt_at = $2::timestamptz
            from held
            where queue.ctid = held.row_position and queue.tracker_id = $1::uuid`,
-    values: [trackerId, at, ...toArrayParameters(KEY_COLUMNS, held)],
+    values: [trackerId, at, ...toArrayParameters(DELIVERY_KEY_COLUMNS, held)],
   })
 }
 
 /**
  * Remembers, before they are sent, which deliveries are sent under the prefixed ID, so that every
- * later attempt uses the same one. Neither column is indexed, so it is a heap-only update.
+ * later attempt uses the same one.
  */
-export async function storeIdPrefixes(
-  { pool }: Pick<Database, 'pool'>,
+export function storeIdPrefixes(
+  database: Pick<Database, 'pool'>,
   {
     trackerId,
     leaseEndsAt,
     prefixed,
   }: { trackerId: string; leaseEndsAt: Date; prefixed: readonly DeliveryKey[] },
 ): Promise<void> {
-  if (prefixed.length === 0) return
-  await pool.query({
-    text: `with own as materialized (
-             select * from (
-               select queue.row_position
-               from ${unnestColumns(KEY_COLUMNS, { alias: 'given', firstParameter: 3 })}
-               cross join lateral (
-                 select ctid as row_position from delivery_queue
-                 where tracker_id = $1::uuid and created_at = given.created_at
-                   and id = given.id and leased_until = $2::timestamptz
-                 limit 1 for update
-               ) queue
-             ) locked
-           )
-           update delivery_queue queue set has_id_prefix = true
-           from own where queue.ctid = own.row_position and queue.tracker_id = $1::uuid`,
-    values: [trackerId, leaseEndsAt, ...toArrayParameters(KEY_COLUMNS, prefixed)],
-  })
+  const set = 'has_id_prefix = true'
+  const change = { trackerId, leaseEndsAt, columns: DELIVERY_KEY_COLUMNS, rows: prefixed, set }
+  return updateClaimed(database, change)
 }
