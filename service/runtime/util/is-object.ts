@@ -18,6 +18,11 @@ export function parseJsonObject(text: string): JsonObject | null {
   }
 }
 
+/** The same members without those that are null. */
+export function omitNull(members: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null))
+}
+
 /** Returns the value if it is an object, otherwise an empty one. */
 export function objectOrEmpty(value: unknown): JsonObject {
   return isObject(value) ? value : {}

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { parsePublicAddress } from '../../runtime/util/ip-address.ts'
 import {
   DROP_REASONS,
   type DroppedField,
@@ -13,10 +14,15 @@ import {
   isPlaceholder,
   isUnfilled,
   looksLikeUnsupportedHash,
+  normalizeCallerId,
+  normalizeEmail,
   normalizeIdentifier,
   parseSuppliedDigest,
   prepareCallerId,
 } from './identifier-formats.ts'
+import { normalizeCountry } from './normalize-country.ts'
+import { normalizeBirthDate, normalizeGender } from './normalize-demographics.ts'
+import { normalizePhone } from './normalize-phone.ts'
 import type { HashedKey, UserDataKey } from './user-data-keys.ts'
 import {
   createContexts,
@@ -229,4 +235,57 @@ export function hashIdentifier(normalized: string): string {
   const digest = hash('sha256', normalized, 'hex')
   shared?.digests.set(normalized, digest)
   return digest
+}
+
+/** The rules that platforms share. A platform names those that it takes, beside its own. */
+export const COMMON_HASHED_RULES = {
+  em: { normalize: normalizeEmail, reason: DROP_REASONS.email },
+  ph: {
+    normalize: (prepared, { country }) => normalizePhone(prepared, country),
+    reason: DROP_REASONS.phone,
+    acceptsNumbers: true,
+  },
+  fn: { normalize: normalizeName, reason: DROP_REASONS.name },
+  ln: { normalize: normalizeName, reason: DROP_REASONS.name },
+  ge: { normalize: normalizeGender, reason: DROP_REASONS.gender },
+  db: { normalize: normalizeBirthDate, reason: DROP_REASONS.birthDate, acceptsNumbers: true },
+  ct: { normalize: normalizePlace, reason: DROP_REASONS.place },
+  country: { normalize: normalizeCountry, reason: DROP_REASONS.country },
+  external_id: {
+    normalize: normalizeCallerId,
+    reason: DROP_REASONS.placeholder,
+    acceptsNumbers: true,
+    isCallerId: true,
+  },
+} satisfies FieldRules['hashed']
+
+/** The same for what is sent as it is. */
+export const COMMON_PLAIN_RULES = {
+  client_ip_address: { normalize: parsePublicAddress, reason: DROP_REASONS.address },
+  client_user_agent: { normalize: cleanUserAgent, reason: DROP_REASONS.empty },
+} satisfies FieldRules['plain']
+
+export function normalizeName(prepared: string): string | null {
+  const name = prepared.replace(/[^\p{L}\p{M}\p{N}]+/gu, '')
+  return /\p{L}/u.test(name) ? name : null
+}
+
+/** Digits go too: a city or state that carries some is followed by a postal code ("TX 75001"). */
+export function normalizePlace(prepared: string): string | null {
+  const place = prepared.replace(/[^\p{L}\p{M}]+/gu, '')
+  return /\p{L}/u.test(place) ? place : null
+}
+
+const USER_AGENT_CHARACTERS_MAX = 1_024
+const USER_AGENT_INPUT_CHARACTERS_MAX = 8_192
+
+/** Verbatim but for what a database or a header cannot carry: controls and broken surrogates. */
+function cleanUserAgent(text: string): string | null {
+  const readable = text
+    .slice(0, USER_AGENT_INPUT_CHARACTERS_MAX)
+    .replace(/\p{Cc}+/gu, '')
+    .trim()
+  const kept = readable.slice(0, USER_AGENT_CHARACTERS_MAX)
+  // The cut may part a surrogate pair; half of one is no text.
+  return kept.replace(/\p{Cs}+/gu, '') || null
 }

@@ -1,10 +1,25 @@
 import { isCurrencyCode } from '@signalbox/contract/currencies.ts'
-import { decimalToken } from '@signalbox/contract/decimal.ts'
+import { DECIMAL_PATTERN, decimalToken } from '@signalbox/contract/decimal.ts'
 
 /**
  * Money and time in the units of platforms. Amounts are decimal text and stay digits all the way:
  * none of these passes a binary floating-point number.
  */
+
+const DECIMAL = new RegExp(DECIMAL_PATTERN)
+
+/** Whether an amount is decimal text, as the functions here require. */
+export function isDecimal(amount: string): boolean {
+  return DECIMAL.test(amount)
+}
+
+/** Why an event's value cannot be sent; null where it can, or where there is none. */
+export function findValueError(amount: string | null, currency: string | null): string | null {
+  if (amount !== null && !isDecimal(amount)) return 'The value_data.value must be a decimal number.'
+  return currency && !isCurrencyCode(currency)
+    ? 'The value_data.currency must be a currency of ISO 4217.'
+    : null
+}
 
 /** A JSON number with every digit of the amount: 19.950 stays 19.950. */
 export function toMoneyNumber(amount: string): number {

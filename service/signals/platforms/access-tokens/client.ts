@@ -1,5 +1,6 @@
 import { parseJsonObject } from '../../../runtime/util/is-object.ts'
 import { isPlatformToken } from '../../../runtime/util/sealed-credential.ts'
+import { readResponseText, retryAfterSeconds } from '../client.ts'
 import {
   type Credential,
   digestCredential,
@@ -8,7 +9,6 @@ import {
   type ServiceAccountKey,
   type TokenGrant,
 } from '../credentials.ts'
-import { readResponseText, retryAfterSeconds } from '../http-response.ts'
 import type { Platform } from '../platform.ts'
 import { type SendAnswer, toSendError } from '../send-answer.ts'
 

@@ -1,15 +1,7 @@
 import { isObject, parseJsonObject } from '../../../runtime/util/is-object.ts'
+import type { ApiResponse } from '../client.ts'
 import type { ReceiptResult, SendAnswer, SendOutcome, Unavailable } from '../platform.ts'
 import { toSendError } from '../send-answer.ts'
-
-/** An answer of the Data Manager API, before it is read. */
-export interface ApiResponse {
-  status: number
-  /** Without the token, in case the platform repeats it. */
-  body: string
-  /** How long the headers ask the client to wait, in seconds; 0 without a request. */
-  waitSeconds: number
-}
 
 /** Reads the answer to a batch. A request ID is a receipt: the result comes later. */
 export function readIngestAnswer(

@@ -1,14 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import type { PlatformConsentNeeds } from '../../consent/consent-statement.ts'
+import { type ApiResponse, buildBearerHeaders, noAnswer, requestApi } from '../client.ts'
 import type { CredentialForm } from '../credentials.ts'
-import {
-  buildBearerHeaders,
-  classifyTransportError,
-  noAnswer,
-  readResponseText,
-  redactToken,
-  retryAfterSeconds,
-} from '../http-response.ts'
 import type {
   Connection,
   ConversionTargets,
@@ -24,12 +17,7 @@ import type {
   Unavailable,
 } from '../platform.ts'
 import { toSendError } from '../send-answer.ts'
-import {
-  type ApiResponse,
-  COPY_REASON,
-  readIngestAnswer,
-  readReceiptAnswer,
-} from './api-answers.ts'
+import { COPY_REASON, readIngestAnswer, readReceiptAnswer } from './api-answers.ts'
 import { joinGoogleClicks } from './click-ids.ts'
 import { canMatchPerson, MATCH_KEYS, normalizeGoogleIdentity } from './normalize-identity.ts'
 import {
@@ -206,7 +194,7 @@ async function readReceipt(
 /** An answer to a batch or to a question is far smaller; a refusal lists what is wrong. */
 const ANSWER_BYTES_MAX = 262_144
 
-interface ApiRequest {
+interface AskedPath {
   path: string
   /** Without one, the request is a GET. */
   body?: Record<string, unknown>
@@ -215,31 +203,15 @@ interface ApiRequest {
 async function request(
   { baseUrl, version, timeoutMilliseconds }: GoogleAdsOptions,
   { target, accessToken }: PlatformCredentials<GoogleAdsTarget>,
-  { path, body }: ApiRequest,
+  { path, body }: AskedPath,
 ): Promise<ApiResponse | SendAnswer> {
   const headers = buildBearerHeaders(accessToken)
   const url = URL.parse(`${baseUrl}/${version}/${path}`)
   if (headers === null || url === null) return noAnswer('config', UNWRITABLE_MESSAGE)
-  if (body !== undefined) headers.set('content-type', 'application/json')
   if (target.quotaProject !== null) headers.set('x-goog-user-project', target.quotaProject)
-  try {
-    const response = await fetch(url, {
-      method: body === undefined ? 'GET' : 'POST',
-      headers,
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      // A redirect would send the token to the address that the answer names.
-      redirect: 'manual',
-      signal: AbortSignal.timeout(timeoutMilliseconds),
-    })
-    const { text } = await readResponseText(response, ANSWER_BYTES_MAX)
-    return {
-      status: response.status,
-      body: redactToken(text, accessToken),
-      waitSeconds: retryAfterSeconds(name => response.headers.get(name)),
-    }
-  } catch (error) {
-    return classifyTransportError(error)
-  }
+  const createBody = body && (() => body)
+  const answerBytesMax = ANSWER_BYTES_MAX
+  return requestApi({ url, headers, createBody, accessToken, answerBytesMax, timeoutMilliseconds })
 }
 
 const REQUESTS_PER_MINUTE = 300

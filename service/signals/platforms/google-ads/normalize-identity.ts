@@ -1,10 +1,11 @@
-import { parsePublicAddress } from '../../../runtime/util/ip-address.ts'
 import { DROP_REASONS } from '../../identity/dropped-fields.ts'
 import type { FieldRules } from '../../identity/field-rules.ts'
 import { normalizeEmail, normalizeIdentifier } from '../../identity/identifier-formats.ts'
 import { normalizeCountry } from '../../identity/normalize-country.ts'
 import { normalizePhone } from '../../identity/normalize-phone.ts'
 import {
+  COMMON_HASHED_RULES,
+  COMMON_PLAIN_RULES,
   normalizeUserData,
   type PlatformIdentity,
   readUserData,
@@ -28,22 +29,16 @@ export function normalizeGoogleIdentity(submitted: SubmittedIdentity): AcceptedI
   return { digests, plain, clickIds: resolveGoogleClicks(submitted), dropped }
 }
 
-const USER_AGENT_CHARACTERS_MAX = 1_024
-
 const RULES: FieldRules = {
   hashed: {
     em: { normalize: normalizeGoogleEmail, reason: DROP_REASONS.email },
     ph: {
+      ...COMMON_HASHED_RULES.ph,
       normalize: (prepared, { country }) => normalizeGooglePhone(prepared, country),
-      reason: DROP_REASONS.phone,
-      acceptsNumbers: true,
       takesNoDigests: true,
     },
   },
-  plain: {
-    client_ip_address: { normalize: parsePublicAddress, reason: DROP_REASONS.address },
-    client_user_agent: { normalize: cleanUserAgent, reason: DROP_REASONS.empty },
-  },
+  plain: COMMON_PLAIN_RULES,
 }
 
 const GMAIL = /@(?:gmail|googlemail)\.com$/
@@ -61,13 +56,6 @@ export function normalizeGoogleEmail(prepared: string): string | null {
 export function normalizeGooglePhone(prepared: string, country: string | null): string | null {
   const digits = normalizePhone(prepared, country)
   return digits === null ? null : `+${digits}`
-}
-
-function cleanUserAgent(text: string): string | null {
-  const readable = text.slice(0, 8 * USER_AGENT_CHARACTERS_MAX).replace(/\p{Cc}+/gu, '')
-  // The cut may part a surrogate pair; half of one is no text.
-  const kept = readable.trim().slice(0, USER_AGENT_CHARACTERS_MAX)
-  return kept.replace(/\p{Cs}+/gu, '') || null
 }
 
 /**

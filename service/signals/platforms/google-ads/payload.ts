@@ -1,10 +1,9 @@
-import { isCurrencyCode } from '@signalbox/contract/currencies.ts'
-import { DECIMAL_PATTERN } from '@signalbox/contract/decimal.ts'
+import { omitNull } from '../../../runtime/util/is-object.ts'
 import { DAY_MILLISECONDS, DAY_SECONDS } from '../../../runtime/util/time.ts'
 import type { ContentItem } from '../../events/order-contents.ts'
 import type { OutboundEvent, SendError } from '../platform.ts'
 import { toSendError } from '../send-answer.ts'
-import { toMoneyNumber, toRfc3339 } from '../units.ts'
+import { findValueError, isDecimal, toMoneyNumber, toRfc3339 } from '../units.ts'
 import { CLICK_ID_NAMES, SESSION_ATTRIBUTES } from './click-ids.ts'
 import type { GoogleAdsTarget } from './target.ts'
 
@@ -53,11 +52,6 @@ function eventOf(event: OutboundEvent, target: GoogleAdsTarget): Record<string, 
     cartData: cartDataOf(event, target),
     consent: consentOf(event),
   })
-}
-
-/** Leaves out what the event does not have. */
-function omitNull(members: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null))
 }
 
 /** The value of a refund is no value of its order. */
@@ -153,11 +147,9 @@ function readQuantity(quantity: unknown): string | null {
   return /^[1-9]\d{0,9}$/.test(text) ? text : null
 }
 
-const DECIMAL = new RegExp(DECIMAL_PATTERN)
-
 function readPrice(price: unknown): number | null {
   const text = toItemText(price)
-  return DECIMAL.test(text) ? toMoneyNumber(text) : null
+  return isDecimal(text) ? toMoneyNumber(text) : null
 }
 
 /** An event that may only be counted is not used to choose who sees an advertisement. */
@@ -189,7 +181,10 @@ export const WINDOW_SECONDS = CLICK_AGE_DAYS_MAX * DAY_SECONDS
  * whole request, and the result that comes later names no event.
  */
 export function validateGoogleEvent(event: OutboundEvent, now: Date): SendError | null {
-  const message = validateRequired(event) ?? validateAge(event, now) ?? validateMoney(event)
+  const message =
+    validateRequired(event) ??
+    validateAge(event, now) ??
+    findValueError(event.valueAmount, event.valueCurrency)
   return message === null ? null : toSendError('local', { message })
 }
 
@@ -216,13 +211,4 @@ function validateAge({ eventTime, plain }: OutboundEvent, now: Date): string | n
   const days = (now.getTime() - eventTime.getTime()) / DAY_MILLISECONDS
   if (hasClick(plain) || days <= PERSON_AGE_DAYS_MAX) return null
   return 'Without a click ID, Google Ads matches events of the last 63 days only.'
-}
-
-function validateMoney({ valueAmount, valueCurrency }: OutboundEvent): string | null {
-  if (valueAmount !== null && !DECIMAL.test(valueAmount)) {
-    return 'The value_data.value must be a decimal number.'
-  }
-  return valueCurrency && !isCurrencyCode(valueCurrency)
-    ? 'The value_data.currency must be a currency of ISO 4217.'
-    : null
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { noAnswer } from '../http-response.ts'
+import { noAnswer } from '../client.ts'
 import { type MetaResponse, readMetaAnswer } from './client.ts'
 
 function response(

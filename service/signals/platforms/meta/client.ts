@@ -2,14 +2,8 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { isObject, parseJsonObject } from '../../../runtime/util/is-object.ts'
 import { DAY_SECONDS } from '../../../runtime/util/time.ts'
 import type { PlatformConsentNeeds } from '../../consent/consent-statement.ts'
+import { buildBearerHeaders, noAnswer, requestApi } from '../client.ts'
 import type { CredentialForm } from '../credentials.ts'
-import {
-  buildBearerHeaders,
-  classifyTransportError,
-  noAnswer,
-  readResponseText,
-  redactToken,
-} from '../http-response.ts'
 import type {
   Connection,
   OutboundEvent,
@@ -119,27 +113,19 @@ async function sendBatch(
   const url = buildGraphUrl(options, [connection.target.datasetId, 'events'])
   const headers = buildBearerHeaders(connection.accessToken)
   if (!url || !headers) return noAnswer('config', UNWRITABLE_MESSAGE)
-  headers.set('content-type', 'application/json')
-  try {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify(metaPayload(events, connection.testCode)),
-      // A redirect would send the token to the address that the answer names.
-      redirect: 'manual',
-      signal: AbortSignal.timeout(options.timeoutMilliseconds),
-    })
-    const { text } = await readResponseText(response, ANSWER_BYTES_MAX)
-    const answer = {
-      status: response.status,
-      body: redactToken(text, connection.accessToken),
-      waitSeconds: readWaitSeconds(response),
-      traceId: response.headers.get('x-fb-trace-id')?.slice(0, TRACE_CHARACTERS_MAX) ?? null,
-    }
-    return readMetaAnswer(answer, events.length)
-  } catch (error) {
-    return classifyTransportError(error)
-  }
+  const response = await requestApi({
+    url,
+    headers,
+    createBody: () => metaPayload(events, connection.testCode),
+    accessToken: connection.accessToken,
+    answerBytesMax: ANSWER_BYTES_MAX,
+    timeoutMilliseconds: options.timeoutMilliseconds,
+  })
+  if ('outcome' in response) return response
+  const { status, body } = response
+  const traceId = response.headers.get('x-fb-trace-id')?.slice(0, TRACE_CHARACTERS_MAX) ?? null
+  const answer = { status, body, waitSeconds: readWaitSeconds(response), traceId }
+  return readMetaAnswer(answer, events.length)
 }
 
 const TEXT_CHARACTERS_MAX = 500

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { retryAfterSeconds } from '../http-response.ts'
+import { retryAfterSeconds } from '../client.ts'
 import { usageWaitSeconds } from './graph-api.ts'
 
 type Usage = Record<string, unknown>

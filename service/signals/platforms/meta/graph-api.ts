@@ -1,4 +1,4 @@
-import { retryAfterSeconds, WAIT_SECONDS_MAX } from '../http-response.ts'
+import { retryAfterSeconds, WAIT_SECONDS_MAX } from '../client.ts'
 import type { SendOutcome } from '../platform.ts'
 
 /** Where the Graph API is, and how long to wait for it. */
@@ -31,7 +31,7 @@ export function buildGraphUrl(
 }
 
 /** How long the headers of an answer ask the client to wait, in seconds; 0 without a request. */
-export function readWaitSeconds({ headers }: Response): number {
+export function readWaitSeconds({ headers }: Pick<Response, 'headers'>): number {
   const header = (name: string) => headers.get(name)
   return Math.max(usageWaitSeconds(header), retryAfterSeconds(header))
 }

@@ -1,4 +1,3 @@
-import { parsePublicAddress } from '../../../runtime/util/ip-address.ts'
 import { isFbp } from '../../identity/click-ids.ts'
 import { DROP_REASONS } from '../../identity/dropped-fields.ts'
 import type {
@@ -9,21 +8,20 @@ import type {
   HashedFieldRule,
   PlainFieldRule,
 } from '../../identity/field-rules.ts'
+import { removeInvisible } from '../../identity/identifier-formats.ts'
 import {
-  normalizeCallerId,
-  normalizeEmail,
-  removeInvisible,
-} from '../../identity/identifier-formats.ts'
-import { normalizeCountry } from '../../identity/normalize-country.ts'
-import {
-  normalizeBirthDate,
   normalizeBirthDay,
   normalizeBirthMonth,
   normalizeBirthYear,
-  normalizeGender,
 } from '../../identity/normalize-demographics.ts'
-import { normalizePhone } from '../../identity/normalize-phone.ts'
-import { type NormalizedIdentity, normalizeUserData } from '../../identity/normalize-user-data.ts'
+import {
+  COMMON_HASHED_RULES,
+  COMMON_PLAIN_RULES,
+  type NormalizedIdentity,
+  normalizeName,
+  normalizePlace,
+  normalizeUserData,
+} from '../../identity/normalize-user-data.ts'
 import { findSubdivisionCode } from '../../identity/subdivisions.ts'
 import type { HashedKey, PlainKey } from '../../identity/user-data-keys.ts'
 import type { AcceptedIdentity, SubmittedIdentity } from '../platform.ts'
@@ -45,12 +43,7 @@ export function normalizeMetaUserData(
   return normalizeUserData(userData, { rules: RULES, times })
 }
 
-const ID: HashedFieldRule = {
-  normalize: normalizeCallerId,
-  reason: DROP_REASONS.placeholder,
-  acceptsNumbers: true,
-  isCallerId: true,
-}
+const { em, ph, fn, ln, ge, db, ct, country, external_id } = COMMON_HASHED_RULES
 
 /**
  * Meta's written rules, one a field (Customer Information Parameters; the `doc_*` members of
@@ -59,28 +52,24 @@ const ID: HashedFieldRule = {
  * are those of the SDKs after the page's rule for the whole name or date.
  */
 export const HASHED_FIELD_RULES: Record<HashedKey, HashedFieldRule> = {
-  em: { normalize: normalizeEmail, reason: DROP_REASONS.email },
-  ph: {
-    normalize: (prepared, { country }) => normalizePhone(prepared, country),
-    reason: DROP_REASONS.phone,
-    acceptsNumbers: true,
-  },
-  fn: { normalize: normalizeName, reason: DROP_REASONS.name },
-  ln: { normalize: normalizeName, reason: DROP_REASONS.name },
-  ge: { normalize: normalizeGender, reason: DROP_REASONS.gender },
-  db: { normalize: normalizeBirthDate, reason: DROP_REASONS.birthDate, acceptsNumbers: true },
-  ct: { normalize: normalizePlace, reason: DROP_REASONS.place },
+  em,
+  ph,
+  fn,
+  ln,
+  ge,
+  db,
+  ct,
   st: { normalize: normalizeState, reason: DROP_REASONS.place },
   zp: { normalize: normalizePostalCode, reason: DROP_REASONS.postalCode, acceptsNumbers: true },
-  country: { normalize: normalizeCountry, reason: DROP_REASONS.country },
-  external_id: ID,
+  country,
+  external_id,
   fi: { normalize: cutName(1), reason: DROP_REASONS.name },
   f5first: { normalize: cutName(5), reason: DROP_REASONS.name },
   f5last: { normalize: cutName(5), reason: DROP_REASONS.name },
   doby: birthDatePart(normalizeBirthYear),
   dobm: birthDatePart(normalizeBirthMonth),
   dobd: birthDatePart(normalizeBirthDay),
-  app_user_id: ID,
+  app_user_id: external_id,
 }
 
 const OPAQUE: PlainFieldRule = {
@@ -101,8 +90,7 @@ const DIGITS: PlainFieldRule = {
  * All of it belongs in the payload that expires.
  */
 export const PLAIN_FIELD_RULES: Record<PlainKey, PlainFieldRule> = {
-  client_ip_address: { normalize: parsePublicAddress, reason: DROP_REASONS.address },
-  client_user_agent: { normalize: cleanUserAgent, reason: DROP_REASONS.empty },
+  ...COMMON_PLAIN_RULES,
   fbc: { normalize: normalizeFbc, reason: DROP_REASONS.fbc },
   fbp: { normalize: acceptWhen(isFbp), reason: DROP_REASONS.fbp },
   subscription_id: OPAQUE,
@@ -119,17 +107,6 @@ export const PLAIN_FIELD_RULES: Record<PlainKey, PlainFieldRule> = {
 }
 
 const RULES: FieldRules = { hashed: HASHED_FIELD_RULES, plain: PLAIN_FIELD_RULES }
-
-function normalizeName(prepared: string): string | null {
-  const name = prepared.replace(/[^\p{L}\p{M}\p{N}]+/gu, '')
-  return /\p{L}/u.test(name) ? name : null
-}
-
-/** Digits go too: a city or state that carries some is followed by a postal code ("TX 75001"). */
-function normalizePlace(prepared: string): string | null {
-  const place = prepared.replace(/[^\p{L}\p{M}]+/gu, '')
-  return /\p{L}/u.test(place) ? place : null
-}
 
 /** The first characters of a name, never half of a surrogate pair. */
 function cutName(charactersMax: number): HashedFieldRule['normalize'] {
@@ -184,18 +161,4 @@ function acceptWhen(holds: (text: string) => boolean): PlainFieldRule['normalize
 
 function acceptPattern(pattern: RegExp): PlainFieldRule['normalize'] {
   return acceptWhen(text => pattern.test(text))
-}
-
-const USER_AGENT_CHARACTERS_MAX = 1_024
-const USER_AGENT_INPUT_CHARACTERS_MAX = 8_192
-
-/** Verbatim but for what a database or a header cannot carry: controls and broken surrogates. */
-function cleanUserAgent(text: string): string | null {
-  const readable = text
-    .slice(0, USER_AGENT_INPUT_CHARACTERS_MAX)
-    .replace(/\p{Cc}+/gu, '')
-    .trim()
-  const kept = readable.slice(0, USER_AGENT_CHARACTERS_MAX)
-  // The cut may part a surrogate pair; half of one is no text.
-  return kept.replace(/\p{Cs}+/gu, '') || null
 }

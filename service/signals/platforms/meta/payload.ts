@@ -1,6 +1,7 @@
 import { isCurrencyCode } from '@signalbox/contract/currencies.ts'
 import { DECIMAL_PATTERN } from '@signalbox/contract/decimal.ts'
 import { ACTION_SOURCES } from '@signalbox/contract/event-context.ts'
+import { omitNull } from '../../../runtime/util/is-object.ts'
 import type { PlatformIdentity } from '../../identity/normalize-user-data.ts'
 import type {
   DataProcessing,
@@ -54,11 +55,6 @@ function serverEvent(event: OutboundEvent): Record<string, unknown> {
 /** Meta requires one of its own words. */
 function toMetaActionSource(source: string): string {
   return ACTION_SOURCES.find(known => known === source) ?? 'other'
-}
-
-/** Leaves out what the event does not have. */
-function omitNull(members: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null))
 }
 
 /** Meta's SDKs send these keys as one text, and the others as a list. */

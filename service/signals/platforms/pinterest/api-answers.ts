@@ -1,16 +1,8 @@
 import { isObject, parseJsonObject } from '../../../runtime/util/is-object.ts'
+import type { ApiResponse } from '../client.ts'
 import type { EventAnswer, OutboundEvent, SendAnswer, SendOutcome } from '../platform.ts'
 import { toSendError } from '../send-answer.ts'
 import { isDeduplicated } from './payload.ts'
-
-/** An answer of the Pinterest API, before it is read. */
-export interface ApiResponse {
-  status: number
-  /** Without the token, in case the platform repeats it. */
-  body: string
-  /** How long the headers ask the client to wait, in seconds; 0 without a request. */
-  waitSeconds: number
-}
 
 /**
  * Reads the answer to a batch. Pinterest processes a part of it: 422 says that some events failed

@@ -7,6 +7,7 @@ import {
   listPinterestReceipts,
   scriptPinterestFaults,
 } from '../../../../testing/fixtures/simulator.ts'
+import { collectClickIds } from '../../identity/click-ids.ts'
 import type { OutboundEvent } from '../platform.ts'
 import { readConversionAnswer } from './api-answers.ts'
 import { pinterestPlatform } from './client.ts'
@@ -216,8 +217,7 @@ it('joins the click of the event, else the one of an earlier visit, and keeps it
   const read = (eventSource: string, clickIds: Record<string, string> = {}) =>
     offline.normalizeIdentity({
       userData: {},
-      clickIds,
-      eventSource,
+      ...collectClickIds({ click_ids: clickIds, event_source: eventSource }),
       eventTime: at,
       observedAt: at,
     }).clickIds

@@ -1,14 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import type { PlatformConsentNeeds } from '../../consent/consent-statement.ts'
+import { type ApiResponse, buildBearerHeaders, noAnswer, requestApi } from '../client.ts'
 import type { CredentialForm } from '../credentials.ts'
-import {
-  buildBearerHeaders,
-  classifyTransportError,
-  noAnswer,
-  readResponseText,
-  redactToken,
-  retryAfterSeconds,
-} from '../http-response.ts'
 import type {
   Connection,
   CredentialOwner,
@@ -17,10 +10,12 @@ import type {
   Platform,
   RequestBudget,
   SendAnswer,
+  TargetConfig,
+  TargetField,
   Unavailable,
 } from '../platform.ts'
 import { toSendError } from '../send-answer.ts'
-import { type ApiResponse, readConversionAnswer } from './api-answers.ts'
+import { readConversionAnswer } from './api-answers.ts'
 import {
   canMatchPerson,
   joinPinterestClick,
@@ -33,7 +28,6 @@ import {
   validatePinterestEvent,
   WINDOW_SECONDS,
 } from './payload.ts'
-import { type PinterestTarget, parsePinterestTarget, TARGET_FIELDS } from './target.ts'
 
 /** Where the Pinterest API is, and how long to wait for it. */
 export interface PinterestOptions {
@@ -42,6 +36,11 @@ export interface PinterestOptions {
   /** Such as `v5`. */
   version: string
   timeoutMilliseconds: number
+}
+
+/** Where Pinterest receives events. */
+export interface PinterestTarget {
+  adAccountId: string
 }
 
 const BATCH_EVENTS_MAX = 1_000
@@ -73,6 +72,24 @@ export function pinterestPlatform(options: PinterestOptions): Platform<Pinterest
     createTestCode: () => `TEST${randomInt(10_000, 100_000)}`,
     createSimulatorDestination,
   }
+}
+
+const TARGET_FIELDS: readonly TargetField[] = [
+  {
+    name: 'ad_account_id',
+    label: 'Ad account ID',
+    hint: 'The digits of the ad account in Pinterest Ads Manager, such as 549757463328.',
+  },
+]
+
+/** The ID becomes a part of a URL's path. */
+const AD_ACCOUNT_ID = /^\d{1,20}$/
+
+/** Reads the stored `config` of a destination: `{"ad_account_id": "..."}`. */
+function parsePinterestTarget({ ad_account_id }: TargetConfig): PinterestTarget | null {
+  return typeof ad_account_id === 'string' && AD_ACCOUNT_ID.test(ad_account_id)
+    ? { adAccountId: ad_account_id }
+    : null
 }
 
 const CREDENTIAL_FORMS: readonly CredentialForm[] = [
@@ -145,25 +162,9 @@ async function request(
   const query = testCode === null ? '' : '?test=true'
   const url = URL.parse(`${baseUrl}/${version}/ad_accounts/${target.adAccountId}/events${query}`)
   if (headers === null || url === null) return noAnswer('config', UNWRITABLE_MESSAGE)
-  headers.set('content-type', 'application/json')
-  try {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify(pinterestPayload(events)),
-      // A redirect would send the token to the address that the answer names.
-      redirect: 'manual',
-      signal: AbortSignal.timeout(timeoutMilliseconds),
-    })
-    const { text } = await readResponseText(response, ANSWER_BYTES_MAX)
-    return {
-      status: response.status,
-      body: redactToken(text, accessToken),
-      waitSeconds: retryAfterSeconds(name => response.headers.get(name)),
-    }
-  } catch (error) {
-    return classifyTransportError(error)
-  }
+  const createBody = () => pinterestPayload(events)
+  const answerBytesMax = ANSWER_BYTES_MAX
+  return requestApi({ url, headers, createBody, accessToken, answerBytesMax, timeoutMilliseconds })
 }
 
 const REQUESTS_PER_MINUTE = 5_000

@@ -1,12 +1,12 @@
-import { parsePublicAddress } from '../../../runtime/util/ip-address.ts'
-import { selectClickIds } from '../../identity/click-ids.ts'
 import { DROP_REASONS } from '../../identity/dropped-fields.ts'
 import type { FieldContext, FieldRules } from '../../identity/field-rules.ts'
-import { normalizeCallerId, normalizeEmail } from '../../identity/identifier-formats.ts'
-import { normalizeCountry } from '../../identity/normalize-country.ts'
-import { normalizeBirthDate, normalizeGender } from '../../identity/normalize-demographics.ts'
-import { normalizePhone } from '../../identity/normalize-phone.ts'
-import { normalizeUserData, type PlatformIdentity } from '../../identity/normalize-user-data.ts'
+import {
+  COMMON_HASHED_RULES,
+  COMMON_PLAIN_RULES,
+  normalizePlace,
+  normalizeUserData,
+  type PlatformIdentity,
+} from '../../identity/normalize-user-data.ts'
 import { findSubdivisionCode } from '../../identity/subdivisions.ts'
 import type { AcceptedIdentity, MatchKey, SeenClickIds, SubmittedIdentity } from '../platform.ts'
 
@@ -16,7 +16,7 @@ export function normalizePinterestIdentity(submitted: SubmittedIdentity): Accept
     rules: RULES,
     times: submitted,
   })
-  return { digests, plain, clickIds: resolveEpik(submitted), dropped }
+  return { digests, plain, clickIds: submitted.clickIds, dropped }
 }
 
 /**
@@ -25,42 +25,11 @@ export function normalizePinterestIdentity(submitted: SubmittedIdentity): Accept
  */
 const RULES: FieldRules = {
   hashed: {
-    em: { normalize: normalizeEmail, reason: DROP_REASONS.email },
-    ph: {
-      normalize: (prepared, { country }) => normalizePhone(prepared, country),
-      reason: DROP_REASONS.phone,
-      acceptsNumbers: true,
-    },
-    fn: { normalize: normalizeName, reason: DROP_REASONS.name },
-    ln: { normalize: normalizeName, reason: DROP_REASONS.name },
-    ge: { normalize: normalizeGender, reason: DROP_REASONS.gender },
-    db: { normalize: normalizeBirthDate, reason: DROP_REASONS.birthDate, acceptsNumbers: true },
-    ct: { normalize: normalizePlace, reason: DROP_REASONS.place },
+    ...COMMON_HASHED_RULES,
     st: { normalize: normalizeState, reason: DROP_REASONS.place },
     zp: { normalize: normalizeZip, reason: DROP_REASONS.postalCode, acceptsNumbers: true },
-    country: { normalize: normalizeCountry, reason: DROP_REASONS.country },
-    external_id: {
-      normalize: normalizeCallerId,
-      reason: DROP_REASONS.placeholder,
-      acceptsNumbers: true,
-      isCallerId: true,
-    },
   },
-  plain: {
-    client_ip_address: { normalize: parsePublicAddress, reason: DROP_REASONS.address },
-    client_user_agent: { normalize: cleanUserAgent, reason: DROP_REASONS.empty },
-  },
-}
-
-function normalizeName(prepared: string): string | null {
-  const name = prepared.replace(/[^\p{L}\p{M}\p{N}]+/gu, '')
-  return /\p{L}/u.test(name) ? name : null
-}
-
-/** "In lowercase, and without spaces or punctuation". */
-function normalizePlace(prepared: string): string | null {
-  const place = prepared.replace(/[^\p{L}\p{M}]+/gu, '')
-  return /\p{L}/u.test(place) ? place : null
+  plain: COMMON_PLAIN_RULES,
 }
 
 /** "A two-letter code": a name that is none of the country's is left out. */
@@ -84,24 +53,8 @@ function normalizeZip(prepared: string, { country }: FieldContext): string | nul
   return zip.padStart(ZIP_DIGITS, '0').slice(0, ZIP_DIGITS)
 }
 
-const USER_AGENT_CHARACTERS_MAX = 1_024
-
-function cleanUserAgent(text: string): string | null {
-  const readable = text.slice(0, 8 * USER_AGENT_CHARACTERS_MAX).replace(/\p{Cc}+/gu, '')
-  // The cut may part a surrogate pair; half of one is no text.
-  const kept = readable.trim().slice(0, USER_AGENT_CHARACTERS_MAX)
-  return kept.replace(/\p{Cs}+/gu, '') || null
-}
-
 /** The parameter of Pinterest's links; its script keeps it in the cookie `_epik`. */
 const EPIK = 'epik'
-
-/** A click ID that the caller names wins over the one in the address of the page. */
-function resolveEpik({ clickIds, eventSource }: SubmittedIdentity): Record<string, string> {
-  if (clickIds[EPIK] !== undefined || !eventSource?.includes(`${EPIK}=`)) return clickIds
-  const named = URL.parse(eventSource)?.searchParams.get(EPIK) ?? null
-  return { ...clickIds, ...selectClickIds({ epik: named }).clickIds }
-}
 
 /** An event with a click of its own does not get that of an earlier visit. */
 export function joinPinterestClick({ own, seen }: SeenClickIds): Record<string, string> {

@@ -1,10 +1,9 @@
-import { isCurrencyCode } from '@signalbox/contract/currencies.ts'
-import { DECIMAL_PATTERN } from '@signalbox/contract/decimal.ts'
+import { omitNull } from '../../../runtime/util/is-object.ts'
 import { DAY_SECONDS } from '../../../runtime/util/time.ts'
 import type { ContentItem } from '../../events/order-contents.ts'
 import type { OutboundEvent, SendError } from '../platform.ts'
 import { toSendError } from '../send-answer.ts'
-import { toMoneyText, toUnixSeconds } from '../units.ts'
+import { findValueError, isDecimal, toMoneyText, toUnixSeconds } from '../units.ts'
 import { canMatchPerson } from './normalize-identity.ts'
 
 /** Older events are not taken. No page of Pinterest's says so; other senders use a week. */
@@ -27,11 +26,6 @@ function conversionOf(event: OutboundEvent): Record<string, unknown> {
     user_data: userDataOf(event),
     custom_data: Object.keys(customData).length === 0 ? null : customData,
   })
-}
-
-/** Leaves out what the event does not have. */
-function omitNull(members: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null))
 }
 
 /** All names of Pinterest's, with which a destination's map may name an event. */
@@ -133,11 +127,9 @@ function customDataOf(event: OutboundEvent): Record<string, unknown> {
   })
 }
 
-const DECIMAL = new RegExp(DECIMAL_PATTERN)
-
 /** Pinterest takes money as text. */
 function toMoney(amount: string | null): string | null {
-  return amount !== null && DECIMAL.test(amount) ? toMoneyText(amount) : null
+  return amount !== null && isDecimal(amount) ? toMoneyText(amount) : null
 }
 
 /** Items are free-form: shops name the same member in several ways. */
@@ -169,7 +161,10 @@ const DIGEST = /^[0-9a-f]{64}$/
 
 /** Why Pinterest would refuse this event: some refusals cost the whole batch. */
 export function validatePinterestEvent(event: OutboundEvent): SendError | null {
-  const message = validateRequired(event) ?? validateIdentity(event) ?? validateMoney(event)
+  const message =
+    validateRequired(event) ??
+    validateIdentity(event) ??
+    findValueError(event.valueAmount, event.valueCurrency)
   return message === null ? null : toSendError('local', { message })
 }
 
@@ -192,13 +187,4 @@ function validateIdentity(event: OutboundEvent): string | null {
   return canMatchPerson(event)
     ? null
     : 'The event needs user_data.em, or client_ip_address and client_user_agent.'
-}
-
-function validateMoney({ valueAmount, valueCurrency }: OutboundEvent): string | null {
-  if (valueAmount !== null && !DECIMAL.test(valueAmount)) {
-    return 'The value_data.value must be a decimal number.'
-  }
-  return valueCurrency && !isCurrencyCode(valueCurrency)
-    ? 'The value_data.currency must be a currency of ISO 4217.'
-    : null
 }

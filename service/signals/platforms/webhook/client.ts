@@ -8,8 +8,8 @@ import {
   signWebhook,
 } from '../../../runtime/webhooks/client.ts'
 import type { PlatformConsentNeeds } from '../../consent/consent-statement.ts'
+import { classifyTransportError, noAnswer, retryAfterSeconds } from '../client.ts'
 import type { CredentialForm } from '../credentials.ts'
-import { classifyTransportError, noAnswer, retryAfterSeconds } from '../http-response.ts'
 import type {
   Connection,
   OutboundEvent,

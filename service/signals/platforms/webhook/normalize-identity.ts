@@ -1,8 +1,5 @@
-import { DROP_REASONS } from '../../identity/dropped-fields.ts'
 import type { FieldRules } from '../../identity/field-rules.ts'
-import { normalizeCallerId, normalizeEmail } from '../../identity/identifier-formats.ts'
-import { normalizePhone } from '../../identity/normalize-phone.ts'
-import { normalizeUserData } from '../../identity/normalize-user-data.ts'
+import { COMMON_HASHED_RULES, normalizeUserData } from '../../identity/normalize-user-data.ts'
 import type { AcceptedIdentity, MatchKey, SeenClickIds, SubmittedIdentity } from '../platform.ts'
 
 /**
@@ -18,23 +15,8 @@ export function normalizeWebhookIdentity(submitted: SubmittedIdentity): Accepted
   return { digests, plain: {}, clickIds: submitted.clickIds, dropped }
 }
 
-const RULES: FieldRules = {
-  hashed: {
-    em: { normalize: normalizeEmail, reason: DROP_REASONS.email },
-    ph: {
-      normalize: (prepared, { country }) => normalizePhone(prepared, country),
-      reason: DROP_REASONS.phone,
-      acceptsNumbers: true,
-    },
-    external_id: {
-      normalize: normalizeCallerId,
-      reason: DROP_REASONS.placeholder,
-      acceptsNumbers: true,
-      isCallerId: true,
-    },
-  },
-  plain: {},
-}
+const { em, ph, external_id } = COMMON_HASHED_RULES
+const RULES: FieldRules = { hashed: { em, ph, external_id }, plain: {} }
 
 /** The click IDs of the event; without any, those of the visitor's session, the most trusted. */
 export function joinWebhookClicks({ own, seen }: SeenClickIds): Record<string, string> {

@@ -5,7 +5,7 @@ import {
   classifyTransportError,
   readResponseText,
   redactToken,
-} from '../../http-response.ts'
+} from '../../client.ts'
 import type {
   CountedDay,
   CountedSource,

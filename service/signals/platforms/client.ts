@@ -9,6 +9,56 @@ export function buildBearerHeaders(accessToken: string): Headers | null {
   }
 }
 
+/** What a platform answered, before it is read. */
+export interface ApiResponse {
+  status: number
+  /** Without the token, in case the platform repeats it. */
+  body: string
+  /** How long the headers ask the client to wait, in seconds; 0 without a request. */
+  waitSeconds: number
+}
+
+interface ApiRequest {
+  url: URL
+  headers: Headers
+  /** Builds a body of JSON; an error in it is an outcome. Without one, the request is a GET. */
+  createBody?: (() => unknown) | undefined
+  accessToken: string
+  answerBytesMax: number
+  timeoutMilliseconds: number
+}
+
+/** One request with a token. Never throws: without an answer, the outcome says what is known. */
+export async function requestApi({
+  url,
+  headers,
+  createBody,
+  accessToken,
+  answerBytesMax,
+  timeoutMilliseconds,
+}: ApiRequest): Promise<(ApiResponse & { headers: Headers }) | SendAnswer> {
+  if (createBody) headers.set('content-type', 'application/json')
+  try {
+    const response = await fetch(url, {
+      method: createBody ? 'POST' : 'GET',
+      headers,
+      ...(createBody && { body: JSON.stringify(createBody()) }),
+      // A redirect would send the token to the address that the answer names.
+      redirect: 'manual',
+      signal: AbortSignal.timeout(timeoutMilliseconds),
+    })
+    const { text } = await readResponseText(response, answerBytesMax)
+    return {
+      status: response.status,
+      body: redactToken(text, accessToken),
+      waitSeconds: retryAfterSeconds(name => response.headers.get(name)),
+      headers: response.headers,
+    }
+  } catch (error) {
+    return classifyTransportError(error)
+  }
+}
+
 interface ResponseText {
   text: string
   /** False when the body is longer than the limit; the text is its beginning then. */
