@@ -4,13 +4,11 @@ import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Signalbox } from '@signalbox/sdk'
-import { provisionDestination } from '../../service/program/provisioning/provision-tracker.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { listGoogleReceipts } from '../../testing/fixtures/simulator.ts'
-import { ROUTES_MILLISECONDS } from '../../testing/fixtures/two-platforms.ts'
+import { connectSimulated } from '../../testing/fixtures/two-platforms.ts'
 import { COLUMNS, readLeads } from './read-leads.ts'
 import { describeLeads, sendLeads } from './send-leads.ts'
 
@@ -21,18 +19,10 @@ const CRM = { source: 'Dynamics' }
 /** A service that sends to Meta, and the converted leads to Google Ads, too. */
 async function startCrm(test: TestContext) {
   const service = await startTestService(test)
-  const { database, delivery, tracker, clock } = service
-  const google = delivery.platforms.find('google_ads')
-  assert.ok(google)
-  const { config, credential } = google.createSimulatorDestination()
-  await provisionDestination(database, {
-    trackerId: tracker.trackerId,
-    at: clock.now(),
-    credentialKeys: delivery.credentialKeys,
+  const { tracker } = service
+  await connectSimulated(service, 'google_ads', {
     routing: { event_names: { Converted: '456' } },
-    connected: { platform: 'google_ads', config, accessToken: credential },
   })
-  await delay(ROUTES_MILLISECONDS)
   const baseUrl = `${service.url}/api/v1`
   return { service, signalbox: new Signalbox({ token: tracker.trackerSecret, baseUrl }) }
 }
@@ -162,7 +152,7 @@ describe('readLeads', () => {
     assert.deepEqual([stages.map(({ line }) => line), problems[0]?.line], [[2], 3])
   })
 
-  it('gives a stage of a lead the same ID whatever else its row says', () => {
+  it('gives a stage of a lead the same ID when other columns of its row change', () => {
     const id = (row: string) => readLeads(`${HEADER}\n${row}`, CRM).stages[0]?.event.event_id
     const first = id('1,525645896321548,,,Lead,2026-11-20T09:00:00Z,,,granted,')
     assert.equal(id('1,,,a@b.example,Lead,2026-11-21T09:00:00Z,5,EUR,granted,'), first)

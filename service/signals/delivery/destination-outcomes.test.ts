@@ -1,29 +1,13 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { it, type TestContext } from 'node:test'
+import { it } from 'node:test'
 import fc from 'fast-check'
-import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
+import { startServiceThatSent, submitNumbered } from '../../../testing/fixtures/deliveries.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
 import { scriptFaults } from '../../../testing/fixtures/simulator.ts'
 import { readOutcomes, sumSentValues } from './sent-counts-store.ts'
 
 const DAY = '2026-11-21'
-
-async function serviceThatSent(
-  test: TestContext,
-  events: readonly Record<string, unknown>[],
-): Promise<TestService> {
-  const service = await startTestService(test)
-  for (const [index, changes] of events.entries()) await submit(service, { ...changes }, index)
-  await service.deliver()
-  return service
-}
-
-async function submit(service: TestService, changes: Record<string, unknown>, number = 0) {
-  const event_id = `event-${number}`
-  const { status, text } = await service.submit(samplePurchase({ event_id, ...changes }))
-  assert.equal(status, 202, text)
-}
 
 function valuesOfDay({ database, tracker }: TestService) {
   const { trackerId, destinationId } = tracker
@@ -37,7 +21,7 @@ function outcomesOfDay({ database, tracker }: TestService, day = DAY) {
 
 it('sums the exact value of accepted live events by name and currency', async test => {
   const value = (amount: string, currency: string) => ({ value_data: { value: amount, currency } })
-  const service = await serviceThatSent(test, [
+  const service = await startServiceThatSent(test, [
     value('0.1', 'EUR'),
     value('0.2', 'eur'),
     value('999999999999.123456', 'EUR'),
@@ -58,16 +42,16 @@ it('sums no value of test events, of refused events or of a repeated settlement'
     { times: 1, respond: { status: 400, code: 100, subcode: 2_804_048 } },
     { times: 1, abort: 'after_store' },
   ])
-  await submit(service, { event_id: 'refused' })
+  await submitNumbered(service, { event_id: 'refused' })
   await service.deliver()
-  await submit(service, { event_id: 'sent-twice' })
+  await submitNumbered(service, { event_id: 'sent-twice' })
   await service.deliver()
   service.clock.advance(60)
   await service.deliver()
   const path = `/api/v1/destinations/${service.tracker.destinationId}/test-mode`
   const body = { enabled: true, test_event_code: 'TEST1' }
   await service.request('PATCH', path, { body })
-  await submit(service, { event_id: 'test' })
+  await submitNumbered(service, { event_id: 'test' })
   await service.deliver()
   const [sum, ...others] = await valuesOfDay(service)
   assert.deepEqual([sum?.events, sum?.amount, others], [1, '19.95', []])
@@ -123,11 +107,11 @@ it('counts what a destination did not get, and takes replayed deliveries out aga
   await scriptFaults(service.simulatorUrl, [
     { times: 1, respond: { status: 400, code: 100, subcode: 2_804_048 } },
   ])
-  await submit(service, { event_id: 'refused' })
+  await submitNumbered(service, { event_id: 'refused' })
   await service.deliver()
-  await submit(service, { event_id: 'old', event_time: '2026-10-01T10:00:00Z' })
+  await submitNumbered(service, { event_id: 'old', event_time: '2026-10-01T10:00:00Z' })
   const user_data = { em: 'joe@example.com' }
-  await submit(service, { event_id: 'withdrawn', visitor_id: 'visitor-9', user_data })
+  await submitNumbered(service, { event_id: 'withdrawn', visitor_id: 'visitor-9', user_data })
   await service.submit({
     event_name: 'consent_withdrawal',
     consent_basis: 'legitimate_interest',
@@ -154,7 +138,7 @@ it('counts what a destination did not get, and takes replayed deliveries out aga
 
 it('counts an erased waiting delivery as skipped', async test => {
   const service = await startTestService(test)
-  await submit(service, { event_id: 'erased' })
+  await submitNumbered(service, { event_id: 'erased' })
   const body = { identifier_hash: digestOf('jane@example.com') }
   const erased = await service.request('DELETE', '/api/v1/user-data', { body })
   assert.equal(erased.status, 200, erased.text)

@@ -1,27 +1,11 @@
 import assert from 'node:assert/strict'
-import { it, type TestContext } from 'node:test'
-import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
+import { it } from 'node:test'
+import { startServiceThatSent, submitNumbered } from '../../../testing/fixtures/deliveries.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
 import { scriptFaults } from '../../../testing/fixtures/simulator.ts'
 import { countMatchKeys, countSentOfDay } from './sent-counts-store.ts'
 
 const DAY = '2026-11-21'
-
-async function serviceThatSent(
-  test: TestContext,
-  events: readonly Record<string, unknown>[],
-): Promise<TestService> {
-  const service = await startTestService(test)
-  for (const [index, changes] of events.entries()) await submit(service, { ...changes }, index)
-  await service.deliver()
-  return service
-}
-
-async function submit(service: TestService, changes: Record<string, unknown>, number = 0) {
-  const event_id = `event-${number}`
-  const { status, text } = await service.submit(samplePurchase({ event_id, ...changes }))
-  assert.equal(status, 202, text)
-}
 
 function matchKeys({ database, tracker }: TestService, from = DAY, until = DAY) {
   const { trackerId, destinationId } = tracker
@@ -37,7 +21,7 @@ const NONE = { acceptedOfOtherDays: 0, acceptedOnOtherDays: 0, tests: 0, unknown
 
 it('counts the identifiers of accepted events by event name', async test => {
   const em = 'jane@example.com'
-  const service = await serviceThatSent(test, [
+  const service = await startServiceThatSent(test, [
     { user_data: { em, client_user_agent: 'Mozilla/5.0' } },
     { user_data: { em, ph: '+49 30 901820' } },
     { event_name: 'Lead', user_data: { em: [em, 'joe@example.com'] } },
@@ -50,7 +34,7 @@ it('counts the identifiers of accepted events by event name', async test => {
 
 it('counts a click id that was joined from an earlier visit', async test => {
   const fbc = 'fb.1.1795255000000.AbCdEfGhIjKlMnOpQrStUvWxYz'
-  const service = await serviceThatSent(test, [
+  const service = await startServiceThatSent(test, [
     { event_name: 'PageView', user_data: { em: 'jane@example.com', fbc }, value_data: undefined },
     { user_data: { em: 'jane@example.com' } },
   ])
@@ -59,9 +43,9 @@ it('counts a click id that was joined from an earlier visit', async test => {
 })
 
 it('sums the days of a range, both ends included', async test => {
-  const service = await serviceThatSent(test, [{}])
+  const service = await startServiceThatSent(test, [{}])
   service.clock.advance(86_400)
-  await submit(service, {}, 1)
+  await submitNumbered(service, {}, 1)
   await service.deliver()
   const eventsOf = async (from: string, until: string) =>
     (await matchKeys(service, from, until)).map(({ events }) => events)
@@ -71,7 +55,7 @@ it('sums the days of a range, both ends included', async test => {
 })
 
 it('counts nothing of another tracker or destination', async test => {
-  const service = await serviceThatSent(test, [{}])
+  const service = await startServiceThatSent(test, [{}])
   const { trackerId, destinationId } = await service.newTracker()
   const queue = { trackerId, destinationId }
   assert.deepEqual(await countSentOfDay(service.database, { ...queue, day: DAY }), [])
@@ -80,7 +64,7 @@ it('counts nothing of another tracker or destination', async test => {
 })
 
 it('separates the day of sending from the day of the event', async test => {
-  const service = await serviceThatSent(test, [{}, { event_time: '2026-11-20T23:59:59Z' }])
+  const service = await startServiceThatSent(test, [{}, { event_time: '2026-11-20T23:59:59Z' }])
   assert.deepEqual(await sentOfDay(service), [
     { eventName: 'Purchase', ...NONE, accepted: 2, acceptedOfOtherDays: 1 },
   ])
@@ -92,7 +76,7 @@ it('separates the day of sending from the day of the event', async test => {
 
 it('counts an event with a future time on its day of receipt', async test => {
   const service = await startTestService(test, { startAt: '2026-11-21T23:59:00Z' })
-  await submit(service, { event_time: '2026-11-22T00:01:00Z' })
+  await submitNumbered(service, { event_time: '2026-11-22T00:01:00Z' })
   await service.deliver()
   assert.deepEqual(await sentOfDay(service), [{ eventName: 'Purchase', ...NONE, accepted: 1 }])
 })
@@ -102,7 +86,7 @@ it('counts test events separately and without their identifiers', async test => 
   const path = `/api/v1/destinations/${service.tracker.destinationId}`
   const body = { enabled: true, test_event_code: 'TEST1' }
   await service.request('PATCH', `${path}/test-mode`, { body })
-  await submit(service, { user_data: { em: 'jane@example.com', ph: '+49 30 901820' } })
+  await submitNumbered(service, { user_data: { em: 'jane@example.com', ph: '+49 30 901820' } })
   await service.deliver()
   const { status } = await service.request('POST', `${path}/test-purchase`, {})
   assert.equal(status, 200)
@@ -111,7 +95,7 @@ it('counts test events separately and without their identifiers', async test => 
   ])
   assert.deepEqual(await matchKeys(service), [])
   await service.request('PATCH', `${path}/test-mode`, { body: { enabled: false } })
-  await submit(service, { user_data: { em: 'jane@example.com' } }, 1)
+  await submitNumbered(service, { user_data: { em: 'jane@example.com' } }, 1)
   await service.deliver()
   assert.deepEqual(await matchKeys(service), [
     { eventName: 'Purchase', events: 1, keys: { em: 1 } },
@@ -121,7 +105,7 @@ it('counts test events separately and without their identifiers', async test => 
 it('counts an attempt without an answer and the acceptance after it', async test => {
   const service = await startTestService(test)
   await scriptFaults(service.simulatorUrl, [{ abort: 'after_store', times: 2 }])
-  await submit(service, {})
+  await submitNumbered(service, {})
   await service.deliver()
   for (let attempt = 0; attempt < 2; attempt += 1) {
     service.clock.advance(60)
@@ -136,7 +120,7 @@ it('counts no rejected or unsent event, and a replay once', async test => {
   const service = await startTestService(test)
   const refusal = { status: 400, code: 100, message: 'Invalid parameter' }
   await scriptFaults(service.simulatorUrl, [{ respond: refusal, times: 1 }])
-  await submit(service, {})
+  await submitNumbered(service, {})
   await service.deliver()
   assert.deepEqual(await sentOfDay(service), [])
   const replay = await service.request('POST', '/api/v1/deliveries/replay', { body: {} })
@@ -148,15 +132,15 @@ it('counts no rejected or unsent event, and a replay once', async test => {
 it('counts two hundred event names a day and the others under one name', async test => {
   const lead = (number: number) => ({ event_name: `custom-${number}`, value_data: undefined })
   const numbers = Array.from({ length: 230 }, (_, index) => lead(1_000 + index))
-  const service = await serviceThatSent(test, [...numbers, lead(1_001)])
+  const service = await startServiceThatSent(test, [...numbers, lead(1_001)])
   const counts = await sentOfDay(service)
   assert.equal(counts.length, 201)
   const others = { ...NONE, eventName: '(other names)', accepted: 30 }
   assert.deepEqual(counts[0], others)
   const [, , second] = counts
   assert.deepEqual(second, { ...NONE, eventName: 'custom-1001', accepted: 2 })
-  await submit(service, lead(9_999), 500)
-  await submit(service, lead(1_001), 501)
+  await submitNumbered(service, lead(9_999), 500)
+  await submitNumbered(service, lead(1_001), 501)
   await service.deliver()
   const later = await sentOfDay(service)
   assert.equal(later.length, 201)
@@ -168,7 +152,7 @@ it('counts any event name and any identifier key', async test => {
     event_name,
     value_data: undefined,
   }))
-  const service = await serviceThatSent(test, events)
+  const service = await startServiceThatSent(test, events)
   const names = (await sentOfDay(service)).map(({ eventName }) => eventName).sort()
   assert.deepEqual(names, events.map(({ event_name }) => event_name).sort())
 })

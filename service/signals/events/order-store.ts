@@ -158,7 +158,7 @@ function buildOrder({ purchases }: FoundOrder, refunds: readonly StoredEvent[]):
   }
 }
 
-/** Test purchases are of no order, whatever ID they were given. */
+/** Test purchases belong to no order, even with an order ID. */
 function isNoTest({ eventClass }: StoredEvent): boolean {
   return eventClass !== 'test'
 }

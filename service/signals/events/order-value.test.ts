@@ -19,7 +19,7 @@ describe('the net value of an order', () => {
   for (const { name, net } of [
     { name: 'is the purchase without refunds', net: [netOf('19.90'), ['19.90', '0.00', false]] },
     {
-      name: 'takes the amount of a refund, whatever its sign',
+      name: 'ignores the sign of a refund amount',
       net: [netOf('10', valued('-2.5'), valued('2.5')), ['5.0', '5.0', false]],
     },
     {

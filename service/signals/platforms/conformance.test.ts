@@ -34,6 +34,24 @@ import { createSimulatorSecret, type WebhookTarget, webhookPlatform } from './we
 
 const now = () => new Date('2026-11-21T12:00:00.000Z')
 
+type Responses = Record<AnswerOutcome, object | null>
+
+/** Starts the simulator, whose next answer has an outcome; `responses` are those of fault rules. */
+function startScripted(
+  script: (simulatorUrl: string, rules: readonly unknown[]) => Promise<void>,
+  responses: Responses,
+): SimulatedPlatform<unknown>['start'] {
+  return async test => {
+    const { url, close } = await startSimulator({ host: '127.0.0.1', port: 0, now })
+    test.after(close)
+    const answerWith = async (outcome: AnswerOutcome) => {
+      const respond = responses[outcome]
+      await script(url, respond ? [{ times: 1, respond }] : [])
+    }
+    return { baseUrl: url, answerWith }
+  }
+}
+
 /** The code of Meta's with this outcome; null for no fault. */
 const CODES: Record<AnswerOutcome, { status: number; code: number } | null> = {
   accepted: null,
@@ -78,15 +96,7 @@ type SentBody = any
 const META: SimulatedPlatform<MetaTarget> = {
   create: (baseUrl, timeoutMilliseconds = 5_000) =>
     metaPlatform({ baseUrl, version: 'v26.0', timeoutMilliseconds, now }),
-  async start(test) {
-    const { url, close } = await startSimulator({ host: '127.0.0.1', port: 0, now })
-    test.after(close)
-    const answerWith = async (outcome: AnswerOutcome) => {
-      const respond = CODES[outcome]
-      await scriptFaults(url, respond ? [{ times: 1, respond }] : [])
-    }
-    return { baseUrl: url, answerWith }
-  },
+  start: startScripted(scriptFaults, CODES),
   config: { dataset_id: '1234567890123456' },
   event: sampleOutboundEvent(),
   fullEvent: FULL_EVENT,
@@ -108,7 +118,7 @@ const META: SimulatedPlatform<MetaTarget> = {
 }
 
 /** The answer of Google's with this outcome; null for no fault. */
-const REASONS: Record<AnswerOutcome, { status: number; reason?: string } | null> = {
+const REASONS: Responses = {
   accepted: null,
   retry: { status: 503 },
   throttle: { status: 429, reason: 'RESOURCE_EXHAUSTED' },
@@ -126,15 +136,7 @@ const GOOGLE_ADS: SimulatedPlatform<GoogleAdsTarget> = {
       timeoutMilliseconds,
       now,
     }),
-  async start(test) {
-    const { url, close } = await startSimulator({ host: '127.0.0.1', port: 0, now })
-    test.after(close)
-    const answerWith = async (outcome: AnswerOutcome) => {
-      const respond = REASONS[outcome]
-      await scriptGoogleFaults(url, respond ? [{ times: 1, respond }] : [])
-    }
-    return { baseUrl: url, answerWith }
-  },
+  start: startScripted(scriptGoogleFaults, REASONS),
   config: {
     customer_id: '123-456-7890',
     login_customer_id: '',
@@ -165,27 +167,19 @@ const GOOGLE_ADS: SimulatedPlatform<GoogleAdsTarget> = {
 }
 
 /** The status of Pinterest's with this outcome; null for no fault. */
-const STATUSES: Record<AnswerOutcome, number | null> = {
+const STATUSES: Responses = {
   accepted: null,
-  retry: 503,
-  throttle: 429,
-  auth: 401,
-  config: 403,
-  permanent: 400,
+  retry: { status: 503 },
+  throttle: { status: 429 },
+  auth: { status: 401 },
+  config: { status: 403 },
+  permanent: { status: 400 },
 }
 
 const PINTEREST: SimulatedPlatform<PinterestTarget> = {
   create: (baseUrl, timeoutMilliseconds = 5_000) =>
     pinterestPlatform({ baseUrl, version: 'v5', timeoutMilliseconds }),
-  async start(test) {
-    const { url, close } = await startSimulator({ host: '127.0.0.1', port: 0, now })
-    test.after(close)
-    const answerWith = async (outcome: AnswerOutcome) => {
-      const status = STATUSES[outcome]
-      await scriptPinterestFaults(url, status ? [{ times: 1, respond: { status } }] : [])
-    }
-    return { baseUrl: url, answerWith }
-  },
+  start: startScripted(scriptPinterestFaults, STATUSES),
   config: { ad_account_id: '549757463328' },
   event: sampleOutboundEvent(),
   fullEvent: { ...FULL_EVENT, plain: { ...FULL_EVENT.plain, click_id: 'dj0yJnU9b2JDcFFHekV4' } },
@@ -219,27 +213,19 @@ const PINTEREST: SimulatedPlatform<PinterestTarget> = {
 const WEBHOOK_URL = 'https://hooks.example.com/signalbox'
 
 /** The status of an endpoint with this outcome; null for no fault. */
-const WEBHOOK_STATUSES: Record<AnswerOutcome, number | null> = {
+const WEBHOOK_STATUSES: Responses = {
   accepted: null,
-  retry: 503,
-  throttle: 429,
-  auth: 401,
-  config: 410,
-  permanent: 422,
+  retry: { status: 503 },
+  throttle: { status: 429 },
+  auth: { status: 401 },
+  config: { status: 410 },
+  permanent: { status: 422 },
 }
 
 const WEBHOOK: SimulatedPlatform<WebhookTarget> = {
   create: (simulatorUrl, timeoutMilliseconds = 5_000) =>
     webhookPlatform({ simulatorUrl, timeoutMilliseconds, now }),
-  async start(test) {
-    const { url, close } = await startSimulator({ host: '127.0.0.1', port: 0, now })
-    test.after(close)
-    const answerWith = async (outcome: AnswerOutcome) => {
-      const status = WEBHOOK_STATUSES[outcome]
-      await scriptWebhookFaults(url, status ? [{ times: 1, respond: { status } }] : [])
-    }
-    return { baseUrl: url, answerWith }
-  },
+  start: startScripted(scriptWebhookFaults, WEBHOOK_STATUSES),
   config: { url: WEBHOOK_URL },
   accessToken: createSimulatorSecret(WEBHOOK_URL),
   event: sampleOutboundEvent(),

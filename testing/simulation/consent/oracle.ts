@@ -24,7 +24,7 @@ export interface Withdrawal {
   by: 'visitor' | 'em' | 'ph' | 'external_id'
   /** Null: all of them. */
   platforms: readonly PlatformName[] | null
-  /** A page withdraws for all senders only if nobody can guess its visitor ID. */
+  /** A page withdraws for all senders only if its visitor ID cannot be guessed. */
   isPage: boolean
   reaches: 'everything' | 'pages'
 }
@@ -42,7 +42,13 @@ interface WaitingDelivery {
 }
 
 /** How a delivery of an event ends. */
-export type Fate = 'sent' | 'refused' | 'withheld' | 'withdrawn' | 'not selected' | 'unmatchable'
+export type ExpectedOutcome =
+  | 'sent'
+  | 'refused'
+  | 'withheld'
+  | 'withdrawn'
+  | 'not selected'
+  | 'unmatchable'
 
 const REOPENED_MILLISECONDS = 300_000
 /** A page's event waits for that of the back end (docs/guides/deduplication.md). */
@@ -54,7 +60,7 @@ export class Oracle {
     meta: new Map(),
     google_ads: new Map(),
   }
-  readonly fates = new Map<string, Fate>()
+  readonly expected = new Map<string, ExpectedOutcome>()
   #waiting: WaitingDelivery[] = []
   readonly #withdrawals: StandingWithdrawal[] = []
   /** Visitor -> what their events named: of all senders, and of the back end. */
@@ -69,10 +75,11 @@ export class Oracle {
     this.#remember(event)
     for (const platform of PLATFORMS) {
       const decision = decide(event.form, platform)
-      const fate = this.#decideFate(event, platform, decision)
-      this.fates.set(`${event.eventId} ${platform}`, fate)
-      const waits = fate === 'sent' || fate === 'unmatchable'
-      if (waits) this.#waiting.push({ event, platform, decision, isUnmatchable: fate !== 'sent' })
+      const outcome = this.#expectOutcome(event, platform, decision)
+      this.expected.set(`${event.eventId} ${platform}`, outcome)
+      const waits = outcome === 'sent' || outcome === 'unmatchable'
+      if (waits)
+        this.#waiting.push({ event, platform, decision, isUnmatchable: outcome !== 'sent' })
     }
   }
 
@@ -81,7 +88,7 @@ export class Oracle {
     this.#withdrawals.push({ ...withdrawal, keys })
     this.#waiting = this.#waiting.filter(({ event, platform }) => {
       if (!this.#isWithdrawn(event, platform)) return true
-      this.fates.set(`${event.eventId} ${platform}`, 'withdrawn')
+      this.expected.set(`${event.eventId} ${platform}`, 'withdrawn')
       return false
     })
   }
@@ -97,7 +104,7 @@ export class Oracle {
     this.#waiting = this.#waiting.filter(delivery => !isDue(delivery))
   }
 
-  #decideFate(event: SentEvent, platform: PlatformName, { outcome }: Decision): Fate {
+  #expectOutcome(event: SentEvent, platform: PlatformName, { outcome }: Decision): ExpectedOutcome {
     if (outcome === 'denied') return 'refused'
     if (outcome === 'withheld') return 'withheld'
     if (this.#isWithdrawn(event, platform)) return 'withdrawn'

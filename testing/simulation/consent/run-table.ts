@@ -1,11 +1,9 @@
 import { hash } from 'node:crypto'
 import type { TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
-import { provisionDestination } from '../../../service/program/provisioning/provision-tracker.ts'
 import { SHOP_ORIGIN } from '../../fixtures/sample-events.ts'
 import { createSeededRandom, type SeededRandom } from '../../fixtures/seeded-random.ts'
 import { startTestService, type TestService } from '../../fixtures/service.ts'
-import { ROUTES_MILLISECONDS } from '../../fixtures/two-platforms.ts'
+import { connectSimulated } from '../../fixtures/two-platforms.ts'
 import { ANSWERS, type Form, PLATFORMS, type PlatformName, pickForm } from './consent-facts.ts'
 import { Oracle, PAGE_HOLD_SECONDS, type SentEvent, type Withdrawal } from './oracle.ts'
 import { createPerson, identify, isRandomVisitor, type Person } from './people.ts'
@@ -38,7 +36,9 @@ export async function runTable(
   { seed, events: count }: TableOptions,
 ): Promise<TableResult> {
   const service = await startTestService(test)
-  await connectGoogle(service)
+  await connectSimulated(service, 'google_ads', {
+    routing: { event_names: CONVERSION_ACTIONS },
+  })
   const random = createSeededRandom(seed)
   const people = Array.from({ length: Math.ceil(count / 6) }, (_, n) => createPerson(random, n + 1))
   const table = new Table(service, random, people)
@@ -52,20 +52,6 @@ export async function runTable(
   service.clock.advance(PAGE_HOLD_SECONDS)
   await table.deliver()
   return { service, ...table.result }
-}
-
-async function connectGoogle({ database, delivery, tracker, clock }: TestService): Promise<void> {
-  const google = delivery.platforms.find('google_ads')
-  if (google === null) throw new Error('there is no plug-in for Google Ads')
-  const { config, credential: accessToken } = google.createSimulatorDestination()
-  await provisionDestination(database, {
-    trackerId: tracker.trackerId,
-    at: clock.now(),
-    credentialKeys: delivery.credentialKeys,
-    routing: { event_names: CONVERSION_ACTIONS },
-    connected: { platform: google.name, config, accessToken },
-  })
-  await delay(ROUTES_MILLISECONDS)
 }
 
 class Table {

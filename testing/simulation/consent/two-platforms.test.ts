@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { isShortRun } from '../../fixtures/seeded-random.ts'
 import { listGoogleReceipts, listReceipts } from '../../fixtures/simulator.ts'
-import type { Fate, SentEvent } from './oracle.ts'
+import type { ExpectedOutcome, SentEvent } from './oracle.ts'
 import { CONVERSION_ACTIONS, runTable, type TableResult } from './run-table.ts'
 
 /**
@@ -24,10 +24,10 @@ it('each platform gets exactly the events and digests that consent allows', {
   assert.deepEqual(await checkStatuses(result), [])
   test.diagnostic(`${events} events (${refused} refused with 422), ${withdrawals} withdrawals`)
   for (const [platform, sent] of Object.entries(oracle.sent)) {
-    const fates = [...oracle.fates].filter(([key]) => key.endsWith(` ${platform}`))
-    const counts = Object.entries(Object.groupBy(fates, ([, fate]) => fate))
+    const expected = [...oracle.expected].filter(([key]) => key.endsWith(` ${platform}`))
+    const counts = Object.entries(Object.groupBy(expected, ([, outcome]) => outcome))
     const text = counts
-      .map(([fate, own]) => `${own?.length} ${fate}`)
+      .map(([outcome, own]) => `${own?.length} ${outcome}`)
       .sort()
       .join(', ')
     assert.ok(sent.size > events / 5 && sent.size < events, `${platform} got ${sent.size}`)
@@ -111,7 +111,7 @@ function toTransaction({ orderId, eventId }: SentEvent): string {
   return orderId ?? eventId
 }
 
-const STATUSES: Record<Fate, RegExp> = {
+const STATUSES: Record<ExpectedOutcome, RegExp> = {
   sent: /^accepted$/,
   refused: /^skipped:consent$/,
   withheld: /^skipped:consent$/,
@@ -131,10 +131,10 @@ async function checkStatuses({ service, oracle }: TableResult): Promise<string[]
     [service.tracker.trackerId],
   )
   const told = new Map(rows.map(row => [`${row.event_id} ${row.type}`, row.status as string]))
-  const wrong = [...oracle.fates].flatMap(([key, fate]) =>
-    STATUSES[fate].test(told.get(key) ?? '') ? [] : [`${key}: ${told.get(key)}, not ${fate}`],
+  const wrong = [...oracle.expected].flatMap(([key, outcome]) =>
+    STATUSES[outcome].test(told.get(key) ?? '') ? [] : [`${key}: ${told.get(key)}, not ${outcome}`],
   )
-  const unknown = [...told.keys()].filter(key => !oracle.fates.has(key))
+  const unknown = [...told.keys()].filter(key => !oracle.expected.has(key))
   return [...wrong, ...unknown.map(key => `${key} is not known`)].slice(0, 20)
 }
 

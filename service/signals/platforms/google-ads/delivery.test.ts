@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, hash } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import {
   findUnknownMembers,
   readWithGoogleTypes,
@@ -14,8 +13,7 @@ import {
   scriptGoogleFaults,
 } from '../../../../testing/fixtures/simulator.ts'
 import { readStoredText } from '../../../../testing/fixtures/stored-text.ts'
-import { ROUTES_MILLISECONDS } from '../../../../testing/fixtures/two-platforms.ts'
-import { provisionDestination } from '../../../program/provisioning/provision-tracker.ts'
+import { connectSimulated } from '../../../../testing/fixtures/two-platforms.ts'
 import { pollReceipts } from '../../delivery/poll-receipts.ts'
 
 /** The conversion actions of the shop. */
@@ -26,18 +24,10 @@ const PHONE = '+1 650 555 1212'
 /** A service whose tracker sends to Meta and to Google Ads. */
 async function startWithGoogle(test: TestContext, givenCredential?: string) {
   const service = await startTestService(test)
-  const { database, delivery, tracker, clock } = service
-  const google = delivery.platforms.find('google_ads')
-  assert.ok(google)
-  const { config, credential } = google.createSimulatorDestination()
-  const destinationId = await provisionDestination(database, {
-    trackerId: tracker.trackerId,
-    at: clock.now(),
-    credentialKeys: delivery.credentialKeys,
+  const { destinationId, config } = await connectSimulated(service, 'google_ads', {
     routing: ROUTING,
-    connected: { platform: 'google_ads', config, accessToken: givenCredential ?? credential },
+    credential: givenCredential,
   })
-  await delay(ROUTES_MILLISECONDS)
   return { service, destinationId, account: String(config.customer_id) }
 }
 

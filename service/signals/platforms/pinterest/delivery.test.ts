@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { findContractProblems } from '@signalbox/graph-simulator/pinterest/contract/pinterest-contract.ts'
 import { expireLeases } from '../../../../testing/fixtures/deliveries.ts'
 import { samplePurchase } from '../../../../testing/fixtures/sample-events.ts'
@@ -11,25 +10,14 @@ import {
   scriptPinterestFaults,
 } from '../../../../testing/fixtures/simulator.ts'
 import { readStoredText } from '../../../../testing/fixtures/stored-text.ts'
-import { ROUTES_MILLISECONDS } from '../../../../testing/fixtures/two-platforms.ts'
-import { provisionDestination } from '../../../program/provisioning/provision-tracker.ts'
+import { connectSimulated } from '../../../../testing/fixtures/two-platforms.ts'
 
 const EMAIL = 'Jane.Roe@example.com'
 
 /** A service whose tracker sends to Meta and to Pinterest. */
 async function startWithPinterest(test: TestContext) {
   const service = await startTestService(test)
-  const { database, delivery, tracker, clock } = service
-  const pinterest = delivery.platforms.find('pinterest')
-  assert.ok(pinterest)
-  const { config, credential } = pinterest.createSimulatorDestination()
-  await provisionDestination(database, {
-    trackerId: tracker.trackerId,
-    at: clock.now(),
-    credentialKeys: delivery.credentialKeys,
-    connected: { platform: 'pinterest', config, accessToken: credential },
-  })
-  await delay(ROUTES_MILLISECONDS)
+  const { config } = await connectSimulated(service, 'pinterest')
   return { service, account: String(config.ad_account_id) }
 }
 
@@ -173,7 +161,7 @@ it('finds the failed event of a request without results by halving, for web even
   assert.equal(received.filter(({ deduplicated }) => !deduplicated).length, 4)
 })
 
-it('sends an offline event once, whatever happens to the answer or to the worker', async test => {
+it('sends an offline event once, even if the answer is lost or the worker dies', async test => {
   const { service } = await startWithPinterest(test)
   await scriptPinterestFaults(service.simulatorUrl, [{ times: 1, abort: 'after_store' }])
   await service.submit(offlinePurchase('lost-answer'))

@@ -241,7 +241,7 @@ const OUTCOMES: ReadonlyMap<number, SendOutcome> = new Map([
   [429, 'throttle'],
 ])
 
-/** Redirects are not followed: they would send events to an address that nobody entered. */
+/** Redirects are not followed: they would send events to an address that no one entered. */
 function classifyStatus(status: number): SendOutcome {
   const known = OUTCOMES.get(status)
   if (known !== undefined) return known

@@ -1,28 +1,16 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { samplePurchase } from '../../../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../../../testing/fixtures/service.ts'
 import { listWebhookMessages, scriptWebhookFaults } from '../../../../testing/fixtures/simulator.ts'
-import { ROUTES_MILLISECONDS } from '../../../../testing/fixtures/two-platforms.ts'
-import { provisionDestination } from '../../../program/provisioning/provision-tracker.ts'
+import { connectSimulated } from '../../../../testing/fixtures/two-platforms.ts'
 import { sendErasures } from '../../erasure/send-erasures.ts'
 
 /** A service whose tracker sends to Meta and to an endpoint of its own. */
 async function startWithWebhook(test: TestContext) {
   const service = await startTestService(test)
-  const { database, delivery, tracker, clock } = service
-  const webhook = delivery.platforms.find('webhook')
-  assert.ok(webhook)
-  const { config, credential } = webhook.createSimulatorDestination()
-  const destinationId = await provisionDestination(database, {
-    trackerId: tracker.trackerId,
-    at: clock.now(),
-    credentialKeys: delivery.credentialKeys,
-    connected: { platform: 'webhook', config, accessToken: credential },
-  })
-  await delay(ROUTES_MILLISECONDS)
+  const { destinationId, config } = await connectSimulated(service, 'webhook')
   const statusOf = async (eventId: string) => {
     const { body } = await service.read(eventId)
     const deliveries = body.deliveries as { destination_id: string; status: string }[]
