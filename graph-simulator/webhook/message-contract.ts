@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 
 const SCHEMA = new URL(import.meta.resolve('@signalbox/contract/webhook-message.schema.json'))
 
-const isMessage = new Ajv2020({ formats: { 'date-time': true } }).compile(
+const isMessage = new Ajv2020({ allowUnionTypes: true, formats: { 'date-time': true } }).compile(
   JSON.parse(readFileSync(SCHEMA, 'utf8')),
 )
 
