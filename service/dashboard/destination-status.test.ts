@@ -6,6 +6,7 @@ import { startTestWorker, waitForStatus } from '../../testing/fixtures/delivery-
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { findPlatformTarget, revokeToken, scriptFaults } from '../../testing/fixtures/simulator.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 import { listenForNotifications } from '../runtime/db/notification-listener.ts'
 import { DELIVERY_CHANNEL } from '../signals/delivery/destination-queue-store.ts'
 import { raiseAlert } from '../signals/reports/alert-store.ts'
@@ -73,7 +74,8 @@ it('tries a paused destination when a person asks, without waiting for its next 
   const checked = await owner.client.call('POST', `${one}/check`)
   assert.equal(checked.status, 200)
   await waitForStatus(service, 'accepted', { count: 1 })
-  assert.equal((await read()).destination.status, 'active')
+  // The delivery is settled first, by a transaction of its own.
+  await waitUntil('it is active', async () => (await read()).destination.status === 'active')
   // An active destination needs no check, and the log no entry.
   assert.equal((await owner.client.call('POST', `${one}/check`)).status, 200)
   const entries = await readAuditEntries(
