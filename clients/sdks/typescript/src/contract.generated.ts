@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 071938f0d426a1af430569588bd0ea40cf7f4d74b5f714b74acbcd302d338e93). Do not edit.
+// Generated from the contract 0.5.0 (sha256 db8a1cb24037194b07f92baa2bf3f0b777fbfa101b03319a48c0fdcce4b27bcc). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
