@@ -64,7 +64,10 @@ const RULE_DETAILS: Partial<Record<RefusalRule, RuleDetails>> = {
   unknown_currency: { fields: ['value_data.currency'] },
   reserved_name: { fields: ['value_data.custom_properties.*'] },
   tracker_rate_limit: {
-    messages: ['Too many requests for this tracker; wait, then send the same request again.'],
+    messages: [
+      'Too many requests for this tracker; wait, then send the same request again. An operator can ' +
+        'raise SIGNALBOX_TRACKER_RATE_PER_SECOND.',
+    ],
   },
   key_rate_limit: {
     messages: ['Too many events with this publishable key; wait, then send the same event again.'],

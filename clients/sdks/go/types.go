@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 db8a1cb24037194b07f92baa2bf3f0b777fbfa101b03319a48c0fdcce4b27bcc). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 6926c54ad878749a183b65c87f82fa3d7d547b9f5b6960b5149e772a600a58f6). DO NOT EDIT.
 
 package signalbox
 

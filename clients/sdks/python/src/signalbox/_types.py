@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 db8a1cb24037194b07f92baa2bf3f0b777fbfa101b03319a48c0fdcce4b27bcc). Do not edit.
+# Generated from the contract 0.5.0 (sha256 6926c54ad878749a183b65c87f82fa3d7d547b9f5b6960b5149e772a600a58f6). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 
