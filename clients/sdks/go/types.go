@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 071938f0d426a1af430569588bd0ea40cf7f4d74b5f714b74acbcd302d338e93). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 4e7c9c0c95cfadf860546af3cdb754a30f638676329026f84940d8d702c08454). DO NOT EDIT.
 
 package signalbox
 
