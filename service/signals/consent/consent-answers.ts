@@ -39,7 +39,8 @@ const NO = `denied deny denies no n false off disable disabled inactive deactiva
   withdrawn withdrawal revoke revoked disallow disallowed block blocked prohibit prohibited
   forbid forbidden restricted limited objected disagree disagreed unauthorized unauthorised
   unchecked deselected nothing 0 nope non nein nie niet nej nei nee ei ne hayir hayır nem nao
-  necessaryonly minimal minimum restrict limit notarget notrack noads nomarketing d f aus uit nu οχι 不可
+  necessaryonly minimal minimum restrict limit notarget notrack noads nomarketing
+  d f aus uit nu οχι 不可
   いいえ 否 нет ні לא ไม่ नहीं না khong tidak tolak optout optedout
   optouts dn`
 const NO_ALONE = 'out none never not'
@@ -54,7 +55,8 @@ const FILLERS = `explicit explicitly thanks thank you gerne edildi danke merci g
   i do we she he consent status state all any everything every full user users
   visitor visitors vendors vendor purposes purpose categories cookies cookie on to has was is of
   the my continue continuer continua continuar weiter fortfahren choice click clicked notice
-  button event tracking track sell share ads data by via banner switch services service partners type
+  button event tracking track sell share ads data by via banner switch services
+  service partners type
   personalized personalised behavioral behavioural targeted
   tout tous toutes alle alles todos todas tutti`
 const EVERYTHING = 'all everything every any full tout tous toutes alle alles todos todas tutti'
@@ -70,8 +72,10 @@ const NOT_A_REFUSAL = toSet(
 const PARTICIPLES = toSet('denied rejected refused declined revoked withdrawn disallowed')
 
 /** "Disabled" is none of them: in an opt-out it means that the opt-out is off. */
-const RESTRICTION =
-  /^(?!(?:not?|non|never) (?:restrict|limit))(?=.*\b(?:restrict|limit|block|prohibit|suppress|non (?:personali[sz]ed|behaviou?ral|targeted)))/
+const RESTRICTION = new RegExp(
+  '^(?!(?:not?|non|never) (?:restrict|limit))(?=.*\\b(?:restrict|limit|block|prohibit|suppress|' +
+    'non (?:personali[sz]ed|behaviou?ral|targeted)))',
+)
 
 /** Also Adobe's "in" and "out". */
 const OPT_STATEMENT = /^opt|^(?:in|out)$/

@@ -99,8 +99,11 @@ export function addNecessaryLevel(
 
 const LABEL_NAME =
   /^(?:(?:cookie|consent|privacy|level|choice|option)s?[-_ ]?)*(?:label|name|text|title|key|type)$/i
-const LEVEL_NAME =
-  /(?:^|\.)(?:(?:cookie|consent|privacy|user|your)s?[-_ ]?)*(?:level|choice|selection|selected|decision|answer)$/i
+const LEVEL_NAME = new RegExp(
+  '(?:^|\\.)(?:(?:cookie|consent|privacy|user|your)s?[-_ ]?)*' +
+    '(?:level|choice|selection|selected|decision|answer)$',
+  'i',
+)
 
 function isNecessaryLevel(text: string): boolean {
   return isNecessaryOnly(text) || /^(?:basic|minimal|functional only)$/i.test(text)

@@ -37,7 +37,8 @@ const WORDS: Record<WordKind, string> = {
     publicitaires publicidad publicidade pubblicita pubblicitari pubblicitarie reklama reklame
     reklam reklamy mainonta markkinointi marknadsforing markedsforing reclame advertentie
     advertenties ciblage ciblee ciblees adcloud реклама маркетинг 広告 マーケティング 广告 营销 廣告 광고
-    마케팅 anzeigen reklaam iklan pengiklanan pemasaran rinkodara trzenje pub mkt mktg mrkt targetable pazarlama hedefleme`,
+    마케팅 anzeigen reklaam iklan pengiklanan pemasaran rinkodara
+    trzenje pub mkt mktg mrkt targetable pazarlama hedefleme`,
   personalization: `personalized personalised personalization personalisation personalize
     personalise`,
   sale: `sale sell selling sold thirdparty partners monetization monetisation dns dnsmpi dnsmpd
@@ -126,7 +127,8 @@ const WORDS: Record<WordKind, string> = {
     cookiehub cookiefirst cookiescript cookieconsent cookielaw uc usercentrics cc wp moove klaro
     borlabs didomi iub iubenda truste trustarc osano termly tealium ketch transcend securiti
     sourcepoint sp hs hubspot ss squarespace shopify wix gtm gtag ccm axeptio quantcast iabtcf
-    set pi dg offsite viewed current latest last final browser device app site web website header headers navigator
+    set pi dg offsite viewed
+    current latest last final browser device app site web website header headers navigator
     setting settings option options bool boolean new opt privacy california us usa
     uk eu eea ca va co ct national universal based this that should may can only granular display
     online digital context cross networks tag tags platform platforms general
@@ -166,7 +168,8 @@ export const REFUSAL_STEM = toStem(
   negad negat deneg bloquea bloquee blockier bloccat desactiv desativ deaktiv disattiv deshabilit
   disabilit gesperrt untersagt verboten retirad retiree ritirat ingetrokken uitgeschakel elutasit
   respins reddedil reddet afslaa afsla zamiet keeld atteik noraid atsisak atmest nesutik zavrn
-  zavrac hafna rebutj tolak ditolak penolakan tuchoi hylat hylkaa kielt kiell otkaz отказ отклон отозв запре деактив
+  zavrac hafna rebutj tolak ditolak penolakan tuchoi
+  hylat hylkaa kielt kiell otkaz отказ отклон отозв запре деактив
     неактив
   несоглас заборон відхил відмов отхвърл забран одби απορρ αρν 拒 不同意 不允许 거부 거절 مرفوض رفض
   סירב נדח ปฏิเสธ अस्वीक`,

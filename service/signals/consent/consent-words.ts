@@ -27,8 +27,12 @@ function fold(text: string): string {
 }
 
 const PLAIN_LETTERS: Readonly<Record<string, string>> = {
-  ...{ ø: 'o', ł: 'l', đ: 'd' },
-  ...{ Ø: 'O', Ł: 'L', Đ: 'D' },
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  Ø: 'O',
+  Ł: 'L',
+  Đ: 'D',
 }
 
 /** `l'audience` and `j'accepte`. */
@@ -184,8 +188,10 @@ function mergePhrases(words: string[]): string[] {
   return merged
 }
 
-const NECESSARY_STEM =
-  /^(?:necess|neces|notwend|noodzak|essen[tzc]|required|minim|nodvend|erforder|niezb|nezbyt|valttam|szuks|zorunlu|gerekli|необход|必要)/
+const NECESSARY_STEM = new RegExp(
+  '^(?:necess|neces|notwend|noodzak|essen[tzc]|required|minim|nodvend|erforder|niezb|nezbyt|' +
+    'valttam|szuks|zorunlu|gerekli|необход|必要)',
+)
 const ONLY_WORD = new RegExp(
   '^(?:only|just|strictly|strict|nur|unbedingt|alleen|strikt|uniquement|seulement|strictement|' +
     'solo|soltanto|estrictamente|strettamente|tylko|apenas|somente|endast|bara|kun|vain|pouze|' +

@@ -181,10 +181,16 @@ const GPP_MEANINGS: Readonly<Record<string, ConsentMeaning>> = {
 
 /** `ConsentModePurposeStatusEnum` of Google's Privacy and messaging API. */
 const STATUS_MEANINGS: Readonly<Record<string, ConsentMeaning>> = {
-  ...{ 0: 'unset', 1: 'granted', 2: 'refused', 3: 'unset', 4: 'unset' },
+  0: 'unset',
+  1: 'granted',
+  2: 'refused',
+  3: 'unset',
+  4: 'unset',
 }
 const NUMBER_MEANINGS: Partial<Record<CodedForm, Readonly<Record<string, ConsentMeaning>>>> = {
-  ...{ att: ATT_MEANINGS, gpp_opt_out: GPP_MEANINGS, purpose_status: STATUS_MEANINGS },
+  att: ATT_MEANINGS,
+  gpp_opt_out: GPP_MEANINGS,
+  purpose_status: STATUS_MEANINGS,
 }
 
 function findSignal(name: string): ConsentSubject {
