@@ -189,7 +189,7 @@ function mergePhrases(words: string[]): string[] {
 }
 
 const NECESSARY_STEM = new RegExp(
-  '^(?:necess|neces|notwend|noodzak|essen[tzc]|required|minim|nodvend|erforder|niezb|nezbyt|' +
+  '^(?:necess|neces|notwend|noodzak|es?sen[tzc]|required|minim|nodvend|erforder|niezb|nezbyt|' +
     'valttam|szuks|zorunlu|gerekli|необход|必要)',
 )
 const ONLY_WORD = new RegExp(
