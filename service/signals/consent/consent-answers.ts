@@ -1,6 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import type { ConsentMeaning } from './consent-statement.ts'
-import { GRANT_STEM, REFUSAL_STEM, withoutMarks } from './consent-vocabulary.ts'
+import {
+  GRANT_STEM,
+  PERSONALIZING_WORDS,
+  REFUSAL_STEM,
+  withoutMarks,
+} from './consent-vocabulary.ts'
 import { splitWords } from './consent-words.ts'
 
 /**
@@ -57,7 +62,6 @@ const FILLERS = `explicit explicitly thanks thank you gerne edildi danke merci g
   the my continue continuer continua continuar weiter fortfahren choice click clicked notice
   button event tracking track sell share ads data by via banner switch services
   service partners type
-  personalized personalised behavioral behavioural targeted
   tout tous toutes alle alles todos todas tutti`
 const EVERYTHING = 'all everything every any full tout tous toutes alle alles todos todas tutti'
 
@@ -65,7 +69,10 @@ const toSet = (words: string): ReadonlySet<string> => new Set(withoutMarks(words
 const [YES_WORDS, NO_WORDS, FLIP_WORDS] = [toSet(YES), toSet(NO), toSet(FLIPS)]
 const [YES_ALONE_WORDS, NO_ALONE_WORDS] = [toSet(YES_ALONE), toSet(NO_ALONE)]
 const [OPT_IN_WORDS, UNSET_WORDS] = [toSet(OPTS_IN), toSet(UNSET)]
-const [FILLER_WORDS, EVERYTHING_WORDS] = [toSet(FILLERS), toSet(EVERYTHING)]
+const [FILLER_WORDS, EVERYTHING_WORDS] = [
+  toSet(`${FILLERS} ${PERSONALIZING_WORDS}`),
+  toSet(EVERYTHING),
+]
 const NOT_A_REFUSAL = toSet(
   'no n false off 0 non nein nie niet nej nei nee ei ne hayir nem nao нет 否',
 )

@@ -201,6 +201,9 @@ export function withoutMarks(text: string): string {
   return text.normalize('NFKD').replace(/\p{M}/gu, '')
 }
 
+/** Of ads in answers: `NON_PERSONALIZED` is a no. */
+export const PERSONALIZING_WORDS = 'personalized personalised behavioral behavioural targeted'
+
 /** Signals of Google's Consent Mode, which are about no single advertising platform. */
 export const CONSENT_MODE_SIGNALS: ReadonlySet<string> = new Set([
   ...['adstorage', 'aduserdata', 'adpersonalization', 'npa'],
