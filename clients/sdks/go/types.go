@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 6926c54ad878749a183b65c87f82fa3d7d547b9f5b6960b5149e772a600a58f6). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 6af884ef9e4adba83c9005da5474b1c565268879b1fbd7f51dc070adb1254981). DO NOT EDIT.
 
 package signalbox
 

@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 6926c54ad878749a183b65c87f82fa3d7d547b9f5b6960b5149e772a600a58f6). Do not edit.
+// Generated from the contract 0.5.0 (sha256 6af884ef9e4adba83c9005da5474b1c565268879b1fbd7f51dc070adb1254981). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
