@@ -1,11 +1,8 @@
+import { createConversionPart } from './conversion-platform.ts'
 import { GOOGLE_CONTROLS } from './google-ads/google-controls.ts'
 import { answerGoogle, isGooglePath } from './google-ads/google-routes.ts'
 import type { HttpExchange } from './http-messages.ts'
-import {
-  answerPinterest,
-  isPinterestPath,
-  PINTEREST_CONTROLS,
-} from './pinterest/pinterest-routes.ts'
+import { PINTEREST } from './pinterest/pinterest-platform.ts'
 import type { ControlHandler, SimulatorState } from './simulator-state.ts'
 import { WEBHOOK_CONTROLS } from './webhook/webhook-controls.ts'
 import { answerWebhook, isWebhookPath } from './webhook/webhook-routes.ts'
@@ -20,6 +17,6 @@ interface PlatformPart {
 /** One line for each. The Graph API answers every other address. */
 export const PLATFORM_PARTS: readonly PlatformPart[] = [
   { serves: isGooglePath, answer: answerGoogle, controls: GOOGLE_CONTROLS },
-  { serves: isPinterestPath, answer: answerPinterest, controls: PINTEREST_CONTROLS },
+  createConversionPart(PINTEREST),
   { serves: isWebhookPath, answer: answerWebhook, controls: WEBHOOK_CONTROLS },
 ]

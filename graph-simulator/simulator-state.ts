@@ -1,10 +1,10 @@
+import type { ConversionState } from './conversion-state.ts'
 import type { TotalsByDataset } from './dataset-totals.ts'
 import type { EventCounts } from './event-counts.ts'
 import type { FaultInjector } from './fault-injector.ts'
 import { createGoogleState, type GoogleState } from './google-ads/google-state.ts'
 import type { HttpResponse } from './http-messages.ts'
 import type { MatchKeyCounts } from './match-keys.ts'
-import { createPinterestState, type PinterestState } from './pinterest/pinterest-state.ts'
 import type { ReceivedEvents } from './received-events.ts'
 import type { StatsOptions } from './stats-options.ts'
 import { createWebhookState, type WebhookState } from './webhook/webhook-state.ts'
@@ -27,7 +27,10 @@ export interface SimulatorState extends PlatformStates {
 /** What the other platforms keep. They share only the clock and the revoked tokens. */
 interface PlatformStates {
   google: GoogleState
-  pinterest: PinterestState
+  /** By platform. */
+  conversions: Map<string, ConversionState>
+  /** How many events each of them keeps. */
+  eventsMax: number
   /** The endpoints of webhooks. */
   webhook: WebhookState
 }
@@ -35,7 +38,8 @@ interface PlatformStates {
 export function createPlatformStates(eventsMax: number): PlatformStates {
   return {
     google: createGoogleState(eventsMax),
-    pinterest: createPinterestState(eventsMax),
+    conversions: new Map(),
+    eventsMax,
     webhook: createWebhookState(eventsMax),
   }
 }

@@ -9,7 +9,7 @@ import type {
   SendAnswer,
 } from '../service/signals/platforms/platform.ts'
 import { createHostileEvents, HOSTILE_USER_DATA } from './hostile-events.ts'
-import type { PlatformUnderTest } from './platform-conformance.ts'
+import { type PlatformUnderTest, testPlatformConformance } from './platform-conformance.ts'
 import { FAULTS, startServer } from './platform-faults.ts'
 
 /** A platform of the registry, whose simulator stands for it. One row for each plug-in. */
@@ -50,11 +50,9 @@ const ACCESS_TOKEN = 'the-token-of-the-http-suite'
 const TIMEOUT_MILLISECONDS = 250
 const ANSWER_CHARACTERS_MAX = 20_000
 
-/** Registers what every plug-in of the registry does over HTTP. */
-export function testPlatformOverHttp<Target>(
-  name: string,
-  underTest: SimulatedPlatform<Target>,
-): void {
+/** Registers what every plug-in of the registry does, at its simulator and over HTTP. */
+export function testPlatform<Target>(name: string, underTest: SimulatedPlatform<Target>): void {
+  testPlatformConformance(name, underTest)
   testArrivals(name, underTest)
   testAnswers(name, underTest)
   testSecrets(name, underTest)

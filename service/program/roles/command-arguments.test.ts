@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Command } from 'commander'
 import { parseRequest } from '../../../testing/fixtures/command-line.ts'
+import { createOfflinePlatforms } from '../../signals/platforms/registry.ts'
 import { defineAuditCommand } from './audit-command.ts'
 import { defineCampaignsCommand } from './campaigns-command.ts'
 import { defineClientCommand } from './client-command.ts'
@@ -10,6 +11,8 @@ import { defineKeyCommand } from './key-command.ts'
 import { definePeopleCommand } from './people-command.ts'
 import { defineProvisionCommand } from './provision-command.ts'
 import { defineReportCommand } from './report-command.ts'
+
+const PLATFORM_NAMES = [...createOfflinePlatforms().names].join(', ')
 
 const ID = '0190aaaa-0000-7000-8000-00000000000a'
 const TRACKER = { trackerId: ID }
@@ -204,10 +207,7 @@ it('provision reads a file, an owner, origins, and a target with its token', asy
     ['--name Shop', '--out <file> is required: new file to write the credentials to.'],
     ['--out /x.json --dataset 123', both],
     ['--out /x.json --token-from -', both],
-    [
-      '--out /x.json --platform nope',
-      '--platform takes one of meta, google_ads, pinterest, webhook, not nope.',
-    ],
+    ['--out /x.json --platform nope', `--platform takes one of ${PLATFORM_NAMES}, not nope.`],
     ['--out /x.json --owner Ada', '--owner takes an email address, not Ada.'],
   ])
 })

@@ -5,6 +5,8 @@ import { parseRequest } from '../../../testing/fixtures/command-line.ts'
 import { createOfflinePlatforms, PlatformRegistry } from '../../signals/platforms/registry.ts'
 import { defineProvisionCommand, type ProvisionRequest } from './provision-command.ts'
 
+const PLATFORM_NAMES = [...createOfflinePlatforms().names].join(', ')
+
 const tiny = tinyPlatform({ baseUrl: 'http://127.0.0.1:9' })
 const platforms = new PlatformRegistry([...createOfflinePlatforms().all, tiny])
 
@@ -27,7 +29,7 @@ it('connects any platform of the registry', async () => {
 it('refuses an unknown platform, naming the known ones, and an incomplete target', async () => {
   const incomplete = '--target and --token-from need each other: name both, or neither.'
   for (const [line, message] of [
-    ['nope', '--platform takes one of meta, google_ads, pinterest, webhook, tiny, not nope.'],
+    ['nope', `--platform takes one of ${PLATFORM_NAMES}, tiny, not nope.`],
     ['tiny', incomplete],
     ['tiny --target board=sales', incomplete],
     [

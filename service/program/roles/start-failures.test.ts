@@ -13,6 +13,12 @@ import {
 } from '../../../testing/fixtures/database.ts'
 import { listen } from '../../../testing/fixtures/listen.ts'
 import { createInstallation, DEFAULT_HTTP_WORKERS } from '../../../testing/fixtures/program.ts'
+import { PLUG_INS_WITH_ADDRESS } from '../../signals/platforms/registry.ts'
+
+/** Where each platform but the first one is. */
+const OTHER_ADDRESSES = PLUG_INS_WITH_ADDRESS.slice(1).map(
+  ({ address, productionUrl, label }) => `${address.variable}: ${productionUrl} for ${label}, or `,
+)
 
 interface Refusal {
   line: string
@@ -69,8 +75,7 @@ const REFUSALS: Record<string, Refusal> = {
     line: 'deliver',
     message:
       'Set SIGNALBOX_PLATFORM_URL for deliver: https://graph.facebook.com for Meta, or ' +
-      'SIGNALBOX_GOOGLE_ADS_URL: https://datamanager.googleapis.com for Google Ads, or ' +
-      'SIGNALBOX_PINTEREST_URL: https://api.pinterest.com for Pinterest, or ' +
+      OTHER_ADDRESSES.join('') +
       'http://127.0.0.1:3001 for the simulator, which "npm run simulator" starts.',
   },
   'serve without a store': { line: 'serve', message: NO_STORE },

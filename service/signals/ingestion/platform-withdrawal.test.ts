@@ -4,6 +4,9 @@ import { it } from 'node:test'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import type { TestService } from '../../../testing/fixtures/service.ts'
 import { connectTiny, readStatuses, startWithTwo } from '../../../testing/fixtures/two-platforms.ts'
+import { createOfflinePlatforms } from '../platforms/registry.ts'
+
+const PLATFORM_NAMES = [...createOfflinePlatforms().names].join(', ')
 
 const EMAIL = 'jane@example.com'
 const WITHDRAWN = 'skipped:consent consent_withdrawn'
@@ -129,7 +132,7 @@ it('names a platform that is known', async test => {
   assert.equal(refused.status, 422)
   assert.deepEqual(refused.body.errors, {
     'withdrawn_platforms.1': [
-      'The withdrawn_platforms.1 field must be one of meta, google_ads, pinterest, webhook, tiny.',
+      `The withdrawn_platforms.1 field must be one of ${PLATFORM_NAMES}, tiny.`,
     ],
   })
   for (const withdrawn_platforms of [[], 'tiny', [1], Array(21).fill('tiny')]) {

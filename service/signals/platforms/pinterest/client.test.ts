@@ -3,10 +3,7 @@ import { hash } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
 import { startSimulator } from '@signalbox/graph-simulator/simulator-server.ts'
 import { sampleCommerce, sampleOutboundEvent } from '../../../../testing/fixtures/sample-events.ts'
-import {
-  listPinterestReceipts,
-  scriptPinterestFaults,
-} from '../../../../testing/fixtures/simulator.ts'
+import { listConversions, scriptPlatformFaults } from '../../../../testing/fixtures/simulator.ts'
 import { collectClickIds } from '../../identity/click-ids.ts'
 import type { OutboundEvent } from '../platform.ts'
 import { readConversionAnswer } from './api-answers.ts'
@@ -46,7 +43,7 @@ it('settles each event by its own result, also where a 422 has them in its detai
     settled?.map(one => one.outcome),
     ['accepted', 'permanent', 'accepted'],
   )
-  assert.equal((await listPinterestReceipts(url)).length, 2)
+  assert.equal((await listConversions(url, 'pinterest')).length, 2)
 })
 
 it('says what a request without results means for each kind of event', () => {
@@ -83,7 +80,7 @@ it('records nothing in test mode, twenty events at a time', async test => {
     answer.events?.map(({ outcome }) => outcome),
     [...Array(20).fill('accepted'), ...Array(3).fill('retry')],
   )
-  const receipts = await listPinterestReceipts(url)
+  const receipts = await listConversions(url, 'pinterest')
   assert.deepEqual([receipts.length, receipts.every(one => one.test)], [20, true])
 })
 
@@ -96,7 +93,7 @@ it('tells a closed endpoint from an unexpected error, which may have been proces
     [{ status: 403 }, 'config'],
     [{ status: 401 }, 'auth'],
   ] as const) {
-    await scriptPinterestFaults(url, [{ times: 1, respond }])
+    await scriptPlatformFaults('pinterest')(url, [{ times: 1, respond }])
     assert.equal((await platform.send(connection, numbered(1))).outcome, outcome)
   }
 })

@@ -5,10 +5,7 @@ import { findContractProblems } from '@signalbox/graph-simulator/pinterest/contr
 import { expireLeases } from '../../../../testing/fixtures/deliveries.ts'
 import { samplePurchase } from '../../../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../../../testing/fixtures/service.ts'
-import {
-  listPinterestReceipts,
-  scriptPinterestFaults,
-} from '../../../../testing/fixtures/simulator.ts'
+import { listConversions, scriptPlatformFaults } from '../../../../testing/fixtures/simulator.ts'
 import { readStoredText } from '../../../../testing/fixtures/stored-text.ts'
 import { connectSimulated } from '../../../../testing/fixtures/two-platforms.ts'
 
@@ -65,9 +62,9 @@ it('sends a purchase as a checkout, with its click and nothing raw', async test 
   )
   assert.equal(status, 202)
   assert.equal(await service.deliver(), 2)
-  const [received] = await listPinterestReceipts(service.simulatorUrl)
+  const [received] = await listConversions(service.simulatorUrl, 'pinterest')
   assert.ok(received)
-  assert.equal(received.ad_account, account)
+  assert.equal(received.account, account)
   const { event } = received
   assert.deepEqual(findContractProblems('event', event), [])
   assert.deepEqual(
@@ -106,7 +103,7 @@ it('reaches each platform under its own consent', async test => {
   await submit('no-pinterest', { 'Pinterest Tag': false })
   await submit('no-meta', { 'Facebook Pixel': false })
   await service.deliver()
-  const received = await listPinterestReceipts(service.simulatorUrl)
+  const received = await listConversions(service.simulatorUrl, 'pinterest')
   assert.deepEqual(received.map(({ event_id }) => event_id).sort(), ['both', 'no-meta'])
   assert.equal((await readDelivery(service, 'no-pinterest')).status, 'skipped:consent')
 })
@@ -123,7 +120,7 @@ it('limits the processing of an event that names a restriction', async test => {
     }),
   )
   await service.deliver()
-  const [received] = await listPinterestReceipts(service.simulatorUrl)
+  const [received] = await listConversions(service.simulatorUrl, 'pinterest')
   assert.equal(received?.event.opt_out, true)
   assert.equal(received?.event.custom_data.opt_out_type, 'LDP')
 })
@@ -131,7 +128,7 @@ it('limits the processing of an event that names a restriction', async test => {
 it('never sends offline events again after a request without results', async test => {
   const { service } = await startWithPinterest(test)
   for (const event_id of ['a', 'b', 'c']) await service.submit(offlinePurchase(event_id))
-  await scriptPinterestFaults(service.simulatorUrl, [{ times: 1, omit_results: true }])
+  await scriptPlatformFaults('pinterest')(service.simulatorUrl, [{ times: 1, omit_results: true }])
   await service.deliver()
   for (const event_id of ['a', 'b', 'c']) {
     const { status, explanation } = await readDelivery(service, event_id)
@@ -140,7 +137,7 @@ it('never sends offline events again after a request without results', async tes
   }
   service.clock.advance(3_600)
   await service.deliver()
-  const received = await listPinterestReceipts(service.simulatorUrl)
+  const received = await listConversions(service.simulatorUrl, 'pinterest')
   assert.deepEqual(received.map(({ event_id }) => event_id).sort(), ['a', 'b', 'c'])
 })
 
@@ -149,7 +146,7 @@ it('finds the failed event of a request without results by halving, for web even
   for (const event_id of ['a', 'b', 'c', 'd']) {
     await service.submit(samplePurchase({ event_id, user_data: { em: EMAIL } }))
   }
-  await scriptPinterestFaults(service.simulatorUrl, [
+  await scriptPlatformFaults('pinterest')(service.simulatorUrl, [
     { match: { event_id: 'c' }, omit_results: true },
   ])
   await service.deliver()
@@ -157,13 +154,15 @@ it('finds the failed event of a request without results by halving, for web even
     ['a', 'b', 'c', 'd'].map(async id => (await readDelivery(service, id)).status),
   )
   assert.deepEqual(statuses, ['accepted', 'accepted', 'failed:permanent', 'accepted'])
-  const received = await listPinterestReceipts(service.simulatorUrl)
+  const received = await listConversions(service.simulatorUrl, 'pinterest')
   assert.equal(received.filter(({ deduplicated }) => !deduplicated).length, 4)
 })
 
 it('sends an offline event once, even if the answer is lost or the worker dies', async test => {
   const { service } = await startWithPinterest(test)
-  await scriptPinterestFaults(service.simulatorUrl, [{ times: 1, abort: 'after_store' }])
+  await scriptPlatformFaults('pinterest')(service.simulatorUrl, [
+    { times: 1, abort: 'after_store' },
+  ])
   await service.submit(offlinePurchase('lost-answer'))
   await service.deliver()
   assert.equal((await readDelivery(service, 'lost-answer')).status, 'failed:unknown')
@@ -180,7 +179,7 @@ it('sends an offline event once, even if the answer is lost or the worker dies',
   assert.equal((await readDelivery(service, 'dead-worker')).status, 'failed:unknown')
   service.clock.advance(3_600)
   await service.deliver()
-  const received = await listPinterestReceipts(service.simulatorUrl)
+  const received = await listConversions(service.simulatorUrl, 'pinterest')
   assert.deepEqual(
     received.map(({ event_id }) => event_id),
     ['lost-answer'],
@@ -189,14 +188,16 @@ it('sends an offline event once, even if the answer is lost or the worker dies',
 
 it('retries a web event whose answer was lost, which counts once', async test => {
   const { service } = await startWithPinterest(test)
-  await scriptPinterestFaults(service.simulatorUrl, [{ times: 1, abort: 'after_store' }])
+  await scriptPlatformFaults('pinterest')(service.simulatorUrl, [
+    { times: 1, abort: 'after_store' },
+  ])
   await service.submit(samplePurchase({ user_data: { em: EMAIL } }))
   await service.deliver()
   assert.equal((await readDelivery(service, 'order-1001')).status, 'retrying')
   service.clock.advance(60)
   await service.deliver()
   assert.equal((await readDelivery(service, 'order-1001')).status, 'accepted')
-  const received = await listPinterestReceipts(service.simulatorUrl)
+  const received = await listConversions(service.simulatorUrl, 'pinterest')
   assert.deepEqual(
     received.map(({ deduplicated }) => deduplicated),
     [false, true],
