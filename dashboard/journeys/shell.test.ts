@@ -48,6 +48,8 @@ it('shows on the overview what each destination got, and why not', async test =>
     )
     assert.equal(await page.evaluate('document.body.scrollWidth <= innerWidth'), true)
     const folder = process.env.SIGNALBOX_SCREENSHOTS
+    // The check for accessibility has changed the size.
+    await page.setViewportSize({ width, height: 900 })
     if (folder) await page.screenshot({ path: `${folder}/overview-${width}.png`, fullPage: true })
   }
 })

@@ -1,7 +1,6 @@
 import { Badge, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core'
 import type { DestinationOverview } from '@signalbox/contract/session/overview.ts'
 import { useId } from 'react'
-import { type Fact, Facts } from '../components/facts.tsx'
 import { formatNumber } from '../components/format-count.ts'
 import { WorkspaceLink } from '../components/links.tsx'
 import { describeHealth } from '../destinations/destination-health.ts'
@@ -50,7 +49,7 @@ function DestinationSummary({ workspace, destination }: SummaryProps) {
   const { label, color, sentence } = describeHealth(status)
   const { waiting, is_lower_bound: isMinimum } = status.queue
   const headingId = useId()
-  const facts: Fact[] = [
+  const counts = [
     ['Received', formatNumber(received)],
     ['Skipped', formatNumber(skipped.count)],
     ['Waiting', `${formatNumber(waiting)}${isMinimum ? '+' : ''}`],
@@ -73,7 +72,18 @@ function DestinationSummary({ workspace, destination }: SummaryProps) {
           {sentence}
         </Text>
       )}
-      <Facts facts={facts} />
+      <SimpleGrid cols={{ base: 2, xs: 3 }} spacing="sm">
+        {counts.map(([name, count]) => (
+          <div key={name}>
+            <Text size="sm" c="dimmed">
+              {name}
+            </Text>
+            <Text size="lg" fw={600}>
+              {count}
+            </Text>
+          </div>
+        ))}
+      </SimpleGrid>
       <Reasons title="Skipped" reasons={skipped.reasons} />
       <Reasons title="Failed" reasons={failed.reasons} />
       {reported.explanation !== null && (
