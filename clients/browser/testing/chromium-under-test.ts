@@ -69,7 +69,8 @@ async function packagedChromium(): Promise<LaunchOptions> {
 
 async function openPage(browser: Browser, options?: PageOptions): Promise<Page> {
   const context = await browser.newContext(options)
-  context.setDefaultTimeout(10_000)
+  // Only a test that hangs meets it.
+  context.setDefaultTimeout(120_000)
   return context.newPage()
 }
 
@@ -118,8 +119,8 @@ const COLOR_RULES = { runOnly: ['color-contrast', 'link-in-text-block'] }
 
 /**
  * The axe-core violations of the page in light and dark mode, one line each: the rules of WCAG 2.2
- * A and AA and best practices, with impact "serious" or "critical". In dark mode it asks about colors
- * only, because axe-core takes half of the CPU time of the pages in the tests.
+ * A and AA and best practices, with impact "serious" or "critical". In dark mode it asks only about
+ * colors, because axe-core takes half of the CPU time of the pages in the tests.
  */
 export async function findAccessibilityViolations(page: Page): Promise<string[]> {
   const findings: string[] = []
