@@ -1,10 +1,10 @@
+import { API_VERSION } from './api-version.ts'
 import { hoistNamedSchemas, SchemaRegister } from './hoist-named-schemas.ts'
 import { createOperationObject } from './operation-object.ts'
 import { BASE_PATH, DOCUMENTED_OPERATIONS, type DocumentedOperation } from './operations.ts'
 import { RESPONSE_HEADERS } from './response-headers.ts'
 
-/** The version of the contract, not of the program. Generated clients are pinned to one version. */
-export const API_VERSION = '0.5.0'
+export { API_VERSION }
 
 type Json = Record<string, unknown>
 

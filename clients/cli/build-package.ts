@@ -1,6 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildSync, type Metafile } from 'esbuild'
+import { DISTRIBUTIONS, describeSource } from '../../deploy/release/distributions.ts'
 
 const SOURCE = import.meta.dirname
 const ROOT = join(SOURCE, '../..')
@@ -22,7 +23,7 @@ export function buildPackage(folder: string): void {
     format: 'esm',
     platform: 'node',
     target: 'node22.12',
-    external: ['@signalbox/sdk'],
+    external: [DISTRIBUTIONS.typescript],
     banner: { js: REQUIRE },
     metafile: true,
   })
@@ -38,17 +39,18 @@ const REQUIRE =
   'const require = __createRequire(import.meta.url);'
 
 function manifest() {
-  const { name, version, license } = JSON.parse(readFileSync(join(SOURCE, 'package.json'), 'utf8'))
+  const { version, license } = JSON.parse(readFileSync(join(SOURCE, 'package.json'), 'utf8'))
   return {
-    name,
+    name: DISTRIBUTIONS.cli,
     version,
     description: 'Command line of the Signalbox API for server-side conversion events.',
     license,
+    ...describeSource('clients/cli'),
     type: 'module',
     engines: { node: '>=22.12' },
     bin: { signalbox: './dist/main.js' },
     files: ['dist', 'THIRD-PARTY-LICENSES'],
-    dependencies: { '@signalbox/sdk': version },
+    dependencies: { [DISTRIBUTIONS.typescript]: version },
   }
 }
 

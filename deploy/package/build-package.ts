@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Plugin } from 'esbuild'
+import { DISTRIBUTIONS, describeSource } from '../release/distributions.ts'
 import { type Lockfile, pruneLockfile, type RootPackage } from './prune-lockfile.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
@@ -222,10 +223,11 @@ function createManifest(packages: readonly string[]): RootPackage {
   const pick = (names: readonly string[]) =>
     Object.fromEntries(names.map(name => [name, root.dependencies[name] as string]))
   const manifest = {
-    name: '@signalbox/server',
+    name: DISTRIBUTIONS.server,
     version: root.version,
     description: root.description,
     license: root.license,
+    ...describeSource('deploy/package'),
     type: 'module',
     engines: { node: `>=${NODE_VERSION_MIN}` },
     bin: { 'signalbox-server': './deploy/package/launcher.js' },

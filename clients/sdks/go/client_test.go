@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/signalbox/signalbox-go"
+	signalbox "github.com/signalbox-events/signalbox/clients/sdks/go"
 )
 
 const token = "sbx_sk_0000"

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/signalbox/signalbox-go"
+	signalbox "github.com/signalbox-events/signalbox/clients/sdks/go"
 )
 
 func TestDifferenceIsLoggedWithoutAHook(t *testing.T) {

@@ -47,7 +47,7 @@ it('is formatted, vetted, for WebAssembly too, and has no dependency', { timeout
   const wasm = { GOOS: 'js', GOARCH: 'wasm' }
   assert.equal((await go.run(['vet', '.'], { environment: wasm })).output, '')
   const { stdout } = await go.run(['list', '-m', 'all'])
-  assert.equal(stdout, 'github.com/signalbox/signalbox-go\n')
+  assert.equal(stdout, 'github.com/signalbox-events/signalbox/clients/sdks/go\n')
 })
 
 it('is held to the language and the library of Go 1.23', { timeout }, async test => {
@@ -116,7 +116,7 @@ const BROWSER_PROGRAM = `package main
 import (
 	"fmt"
 
-	"github.com/signalbox/signalbox-go"
+	signalbox "github.com/signalbox-events/signalbox/clients/sdks/go"
 )
 
 func main() {

@@ -1,3 +1,3 @@
-module github.com/signalbox/signalbox-go
+module github.com/signalbox-events/signalbox/clients/sdks/go
 
 go 1.23

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/signalbox/signalbox-go"
+	signalbox "github.com/signalbox-events/signalbox/clients/sdks/go"
 )
 
 func TestWrongOptionsAreRefusedAndNotPrinted(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/signalbox/signalbox-go"
+	signalbox "github.com/signalbox-events/signalbox/clients/sdks/go"
 )
 
 // openService returns a client of a running service, whose clock stands still at now.

@@ -15,6 +15,9 @@ import {
   temporaryFolder,
 } from './python-tools.ts'
 
+const VERSION = JSON.parse(
+  readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8'),
+).version
 const TIMEOUT = { timeout: 400_000 }
 
 it('both clients run every case of the table', TIMEOUT, async test => {
@@ -64,7 +67,7 @@ it('works in an empty environment when its wheel is installed', TIMEOUT, async t
   if (python === null) return
   const folder = temporaryFolder(test)
   const wheel = await buildWheel(python, folder)
-  assert.equal(basename(wheel), 'signalbox-0.5.0-py3-none-any.whl')
+  assert.equal(basename(wheel), `signalbox_events-${VERSION}-py3-none-any.whl`)
 
   // A virtual environment with nothing but the lock.
   const lock = join(import.meta.dirname, 'requirements', 'runtime.txt')
@@ -77,8 +80,8 @@ it('works in an empty environment when its wheel is installed', TIMEOUT, async t
   const program = [
     'import importlib.metadata, signalbox',
     'signalbox.Signalbox(token="sbx_sk_1", base_url="http://127.0.0.1:1").close()',
-    '[license] = importlib.metadata.metadata("signalbox").get_all("License-File")',
-    'distribution = importlib.metadata.distribution("signalbox")',
+    '[license] = importlib.metadata.metadata("signalbox-events").get_all("License-File")',
+    'distribution = importlib.metadata.distribution("signalbox-events")',
     'print(signalbox.hash.email("John_Smith@gmail.com"))',
     'print(distribution.read_text(f"licenses/{license}"), end="")',
   ]

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DISTRIBUTIONS, describeSource } from '../../../deploy/release/distributions.ts'
 
 const SOURCE = import.meta.dirname
 const COMPILER = join(SOURCE, '../../../node_modules/typescript/bin/tsc')
@@ -38,12 +39,13 @@ function projectFor(folder: string) {
 }
 
 function manifest() {
-  const { name, version, license } = JSON.parse(readFileSync(join(SOURCE, 'package.json'), 'utf8'))
+  const { version, license } = JSON.parse(readFileSync(join(SOURCE, 'package.json'), 'utf8'))
   return {
-    name,
+    name: DISTRIBUTIONS.typescript,
     version,
     description: 'Client of the Signalbox API for server-side conversion events.',
     license,
+    ...describeSource('clients/sdks/typescript'),
     type: 'module',
     engines: { node: '>=20.19' },
     sideEffects: false,

@@ -239,7 +239,7 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/signalbox/signalbox-go"
+	signalbox "github.com/signalbox-events/signalbox/clients/sdks/go"
 )
 
 const eventJSON = ${literal}

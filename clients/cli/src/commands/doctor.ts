@@ -1,4 +1,5 @@
-import { type EventList, type ReconciliationReport, VERSION } from '@signalbox/sdk'
+import { API_VERSION } from '@signalbox/contract/api-version.ts'
+import type { EventList, ReconciliationReport } from '@signalbox/sdk'
 import type { CommandContext, DefineGroup, Handler } from '../command-context.ts'
 import { type Connection, LOGIN_HINT, maskToken } from '../connection.ts'
 import { EXIT_CODES, type ExitCode, exitCodeOf } from '../exit-codes.ts'
@@ -108,13 +109,19 @@ function checkUrl(
 }
 
 function checkContract({ version }: ServiceFacts): Check {
-  if (version === VERSION) return ok('Contract', `Service and program have version ${VERSION}.`)
+  if (version === API_VERSION) {
+    return ok('Contract', `Service and program have version ${API_VERSION} of the contract.`)
+  }
   if (version === null) {
     const message = 'This is no Signalbox: it has no contract at /openapi.json.'
     return fail('Contract', message, 'Check the base URL.', EXIT_CODES.failure)
   }
-  const message = `The service has version ${printable(version)}, this program ${VERSION}.`
-  return warn('Contract', message, `Install @signalbox/cli ${printable(version)}.`)
+  const message = `The service has version ${printable(version)} of the contract, this program ${API_VERSION}.`
+  return warn(
+    'Contract',
+    message,
+    'Install the version of signalbox that was released with the service.',
+  )
 }
 
 /** Events from the future are refused from five minutes on. */

@@ -68,7 +68,7 @@ export function temporaryFolder(test: TestContext): string {
 
 /** An empty module with one program that uses the SDK from its folder. */
 export function writeModule(folder: string, program: string): void {
-  const module = 'github.com/signalbox/signalbox-go'
+  const module = 'github.com/signalbox-events/signalbox/clients/sdks/go'
   const lines = [
     'module example.com/shop',
     'go 1.23',

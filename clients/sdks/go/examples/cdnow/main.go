@@ -19,7 +19,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/signalbox/signalbox-go"
+	signalbox "github.com/signalbox-events/signalbox/clients/sdks/go"
 )
 
 // linePattern: number in all of CDNOW, number in the sample, YYYYMMDD, CDs, dollars, cents.

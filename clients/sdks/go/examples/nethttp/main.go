@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/signalbox/signalbox-go"
+	signalbox "github.com/signalbox-events/signalbox/clients/sdks/go"
 )
 
 const closeTimeout = 10 * time.Second

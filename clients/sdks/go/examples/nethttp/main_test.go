@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/signalbox/signalbox-go"
+	signalbox "github.com/signalbox-events/signalbox/clients/sdks/go"
 )
 
 // TestOrders runs against a service, which go-service.test.ts starts.

@@ -1,9 +1,9 @@
-module github.com/signalbox/signalbox-go/examples/opentelemetry
+module github.com/signalbox-events/signalbox/clients/sdks/go/examples/opentelemetry
 
 go 1.23.0
 
 require (
-	github.com/signalbox/signalbox-go v0.5.0
+	github.com/signalbox-events/signalbox/clients/sdks/go v0.5.0
 	go.opentelemetry.io/otel v1.38.0
 	go.opentelemetry.io/otel/sdk v1.38.0
 	go.opentelemetry.io/otel/trace v1.38.0
@@ -18,4 +18,4 @@ require (
 	golang.org/x/sys v0.35.0 // indirect
 )
 
-replace github.com/signalbox/signalbox-go => ../..
+replace github.com/signalbox-events/signalbox/clients/sdks/go => ../..

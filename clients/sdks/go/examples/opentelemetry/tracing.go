@@ -10,13 +10,13 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/signalbox/signalbox-go"
+	signalbox "github.com/signalbox-events/signalbox/clients/sdks/go"
 )
 
 // Hooks make a span of each attempt, below the span of the context, and send traceparent. Pass them
 // to the client: signalbox.New(signalbox.WithHooks(tracing.Hooks())).
 func Hooks() signalbox.Hooks {
-	tracer := otel.Tracer("github.com/signalbox/signalbox-go")
+	tracer := otel.Tracer("github.com/signalbox-events/signalbox/clients/sdks/go")
 	return signalbox.Hooks{
 		OnRequest: func(ctx context.Context, request *signalbox.RequestInfo) context.Context {
 			attributes := []attribute.KeyValue{

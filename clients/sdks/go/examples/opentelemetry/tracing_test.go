@@ -14,7 +14,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
-	"github.com/signalbox/signalbox-go"
+	signalbox "github.com/signalbox-events/signalbox/clients/sdks/go"
 )
 
 func TestAttemptsAreSpans(t *testing.T) {
