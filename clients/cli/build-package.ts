@@ -49,21 +49,21 @@ function manifest() {
     type: 'module',
     engines: { node: '>=22.12' },
     bin: { signalbox: './dist/main.js' },
-    files: ['dist', 'THIRD-PARTY-LICENSES'],
+    files: ['dist', 'CHANGELOG.md', 'THIRD-PARTY-LICENSES'],
     dependencies: { [DISTRIBUTIONS.typescript]: version },
   }
 }
 
 /** The license of every library in the bundle, as most licenses ask. */
 function collectLicenses({ inputs }: Metafile): string {
-  const folders = Object.keys(inputs).flatMap(
-    path => /^node_modules\/(@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? [],
+  const libraries = Object.keys(inputs).flatMap(
+    path => /(?<=(^|\/)node_modules\/)(@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? [],
   )
-  return [...new Set(folders)].sort().map(describeLibrary).join('\n\n')
+  return [...new Set(libraries)].sort().map(describeLibrary).join('\n\n')
 }
 
-function describeLibrary(folder: string): string {
-  const path = join(ROOT, folder)
+function describeLibrary(library: string): string {
+  const path = join(ROOT, 'node_modules', library)
   const { name, version, license } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
   const file = ['LICENSE', 'LICENSE.md', 'LICENSE.txt', 'license'].find(each =>
     existsSync(join(path, each)),

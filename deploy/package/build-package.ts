@@ -5,6 +5,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  realpathSync,
   rmSync,
   writeFileSync,
 } from 'node:fs'
@@ -92,7 +93,9 @@ function listOverrides(): [name: string, versions: Record<string, string>][] {
  */
 function bundleDependency(folder: string, name: string, versions: Record<string, string>) {
   const target = join(folder, 'node_modules', name)
-  cpSync(join(ROOT, 'node_modules', name), target, { recursive: true })
+  // A release builds in a copy of the repository, whose packages are links.
+  const source = realpathSync(join(ROOT, 'node_modules', name))
+  cpSync(source, target, { recursive: true })
   const path = join(target, 'package.json')
   const manifest = JSON.parse(readFileSync(path, 'utf8'))
   const peerDependencies = { ...manifest.peerDependencies, ...versions }
@@ -100,11 +103,11 @@ function bundleDependency(folder: string, name: string, versions: Record<string,
   return { peerDependencies }
 }
 
-/** Writes the package to a tarball in the folder, and returns its path. */
-export async function packPackage(folder: string): Promise<string> {
+/** Writes a package, this one or another, to a tarball in the folder. Returns its path. */
+export async function packPackage(folder: string, build: Build = buildServer): Promise<string> {
   const built = mkdtempSync(join(tmpdir(), 'signalbox-package-'))
   try {
-    await buildPackage(built)
+    await build(built)
     const args = ['pack', '--silent', '--ignore-scripts', '--pack-destination', resolve(folder)]
     mkdirSync(folder, { recursive: true })
     const name = execFileSync('npm', args, { cwd: built, encoding: 'utf8' }).trim()
@@ -112,6 +115,12 @@ export async function packPackage(folder: string): Promise<string> {
   } finally {
     rmSync(built, { recursive: true })
   }
+}
+
+type Build = (folder: string) => void | Promise<void>
+
+const buildServer: Build = async folder => {
+  await buildPackage(folder)
 }
 
 /** The files of the repository that the entry points import, directly or not, and the packages. */

@@ -50,7 +50,7 @@ function manifest() {
     engines: { node: '>=20.19' },
     sideEffects: false,
     exports: { '.': { types: './dist/sdk.d.ts', default: './dist/sdk.js' } },
-    files: ['dist'],
+    files: ['dist', 'CHANGELOG.md'],
   }
 }
 

@@ -1,4 +1,3 @@
-import { API_VERSION } from '@signalbox/contract/openapi-document.ts'
 import { countPending } from '../../agents/proposals/action-list-store.ts'
 import {
   type MetricsPage,
@@ -34,6 +33,9 @@ import {
 } from '../metrics/metrics-registry.ts'
 import type { Store } from './open-store.ts'
 import { createListenError, formatUrlHost, type RoleContext } from './role.ts'
+
+/** The version of the packages, which `npm run release` sets. The contract has its own. */
+const PROGRAM_VERSION = '0.5.0'
 
 export interface RunningMetrics {
   /** The modules of the process register their metrics here. */
@@ -127,7 +129,7 @@ export async function startTracing(
     url,
     headers: parseHeaders(settings.otlpHeaders ?? ''),
     serviceName: settings.otelServiceName,
-    serviceVersion: API_VERSION,
+    serviceVersion: PROGRAM_VERSION,
     role,
     sampledShare: Number(settings.traceShare),
     onError: reason => logger.warn({ reason }, 'traces could not be exported'),
