@@ -20,6 +20,7 @@ it('keeps the mark of each platform, which stored rows have', () => {
     ['google_ads', 'g'],
     ['pinterest', 'p'],
     ['tiktok', 't'],
+    ['microsoft_ads', 'b'],
     ['webhook', 'w'],
   ])
   assert.equal(UNMARKED_IDENTITY, 'm')
