@@ -2,8 +2,10 @@ import { createConversionPart } from './conversion-platform.ts'
 import { GOOGLE_CONTROLS } from './google-ads/google-controls.ts'
 import { answerGoogle, isGooglePath } from './google-ads/google-routes.ts'
 import type { HttpExchange } from './http-messages.ts'
+import { MICROSOFT_ADS } from './microsoft-ads/microsoft-ads-platform.ts'
 import { PINTEREST } from './pinterest/pinterest-platform.ts'
 import type { ControlHandler, SimulatorState } from './simulator-state.ts'
+import { TIKTOK } from './tiktok/tiktok-platform.ts'
 import { WEBHOOK_CONTROLS } from './webhook/webhook-controls.ts'
 import { answerWebhook, isWebhookPath } from './webhook/webhook-routes.ts'
 
@@ -18,5 +20,7 @@ interface PlatformPart {
 export const PLATFORM_PARTS: readonly PlatformPart[] = [
   { serves: isGooglePath, answer: answerGoogle, controls: GOOGLE_CONTROLS },
   createConversionPart(PINTEREST),
+  createConversionPart(TIKTOK),
+  createConversionPart(MICROSOFT_ADS),
   { serves: isWebhookPath, answer: answerWebhook, controls: WEBHOOK_CONTROLS },
 ]

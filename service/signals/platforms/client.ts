@@ -1,9 +1,14 @@
 import { type SendAnswer, toSendError } from './send-answer.ts'
 
-/** Null when no request can carry the token. The error would quote it. */
+/** Null when no request can carry the token. */
 export function buildBearerHeaders(accessToken: string): Headers | null {
+  return buildTokenHeaders('authorization', `Bearer ${accessToken}`)
+}
+
+/** The same for a platform whose token has a header of its own. The error would quote it. */
+export function buildTokenHeaders(name: string, value: string): Headers | null {
   try {
-    return new Headers({ authorization: `Bearer ${accessToken}` })
+    return new Headers({ [name]: value })
   } catch {
     return null
   }

@@ -19,6 +19,8 @@ it('keeps the mark of each platform, which stored rows have', () => {
     ['meta', 'm'],
     ['google_ads', 'g'],
     ['pinterest', 'p'],
+    ['tiktok', 't'],
+    ['microsoft_ads', 'b'],
     ['webhook', 'w'],
   ])
   assert.equal(UNMARKED_IDENTITY, 'm')
