@@ -4,6 +4,7 @@ import { answerGoogle, isGooglePath } from './google-ads/google-routes.ts'
 import type { HttpExchange } from './http-messages.ts'
 import { PINTEREST } from './pinterest/pinterest-platform.ts'
 import type { ControlHandler, SimulatorState } from './simulator-state.ts'
+import { SNAPCHAT } from './snapchat/snapchat-platform.ts'
 import { WEBHOOK_CONTROLS } from './webhook/webhook-controls.ts'
 import { answerWebhook, isWebhookPath } from './webhook/webhook-routes.ts'
 
@@ -18,5 +19,6 @@ interface PlatformPart {
 export const PLATFORM_PARTS: readonly PlatformPart[] = [
   { serves: isGooglePath, answer: answerGoogle, controls: GOOGLE_CONTROLS },
   createConversionPart(PINTEREST),
+  createConversionPart(SNAPCHAT),
   { serves: isWebhookPath, answer: answerWebhook, controls: WEBHOOK_CONTROLS },
 ]
