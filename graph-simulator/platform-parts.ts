@@ -2,6 +2,7 @@ import { createConversionPart } from './conversion-platform.ts'
 import { GOOGLE_CONTROLS } from './google-ads/google-controls.ts'
 import { answerGoogle, isGooglePath } from './google-ads/google-routes.ts'
 import type { HttpExchange } from './http-messages.ts'
+import { OPENAI_ADS } from './openai-ads/openai-ads-platform.ts'
 import { PINTEREST } from './pinterest/pinterest-platform.ts'
 import type { ControlHandler, SimulatorState } from './simulator-state.ts'
 import { SNAPCHAT } from './snapchat/snapchat-platform.ts'
@@ -20,5 +21,6 @@ export const PLATFORM_PARTS: readonly PlatformPart[] = [
   { serves: isGooglePath, answer: answerGoogle, controls: GOOGLE_CONTROLS },
   createConversionPart(PINTEREST),
   createConversionPart(SNAPCHAT),
+  createConversionPart(OPENAI_ADS),
   { serves: isWebhookPath, answer: answerWebhook, controls: WEBHOOK_CONTROLS },
 ]

@@ -20,6 +20,7 @@ it('keeps the mark of each platform, which stored rows have', () => {
     ['google_ads', 'g'],
     ['pinterest', 'p'],
     ['snapchat', 's'],
+    ['openai_ads', 'o'],
     ['webhook', 'w'],
   ])
   assert.equal(UNMARKED_IDENTITY, 'm')

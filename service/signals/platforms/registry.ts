@@ -2,6 +2,7 @@ import { readPluginSetting, type Settings } from '../../runtime/settings/setting
 import { AccessTokens } from './access-tokens/client.ts'
 import { GOOGLE_ADS_PLUG_IN } from './google-ads/settings.ts'
 import { META_PLUG_IN } from './meta/settings.ts'
+import { OPENAI_ADS_PLUG_IN } from './openai-ads/settings.ts'
 import { PINTEREST_PLUG_IN } from './pinterest/settings.ts'
 import type { Platform } from './platform.ts'
 import type { AddressSetting, PlatformPlugIn, PlugInContext } from './plug-in.ts'
@@ -14,6 +15,7 @@ export const PLATFORM_PLUG_INS: readonly PlatformPlugIn[] = [
   GOOGLE_ADS_PLUG_IN,
   PINTEREST_PLUG_IN,
   SNAPCHAT_PLUG_IN,
+  OPENAI_ADS_PLUG_IN,
   WEBHOOK_PLUG_IN,
 ]
 
