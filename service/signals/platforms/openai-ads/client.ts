@@ -69,7 +69,7 @@ const TARGET_FIELDS: readonly TargetField[] = [
   {
     name: 'pixel_id',
     label: 'Pixel ID',
-    hint: 'The conversions tab of OpenAI Ads Manager shows it. Use the ID of the pixel on your pages.',
+    hint: 'The conversions tab of OpenAI Ads Manager shows the ID of the pixel on your pages.',
   },
 ]
 

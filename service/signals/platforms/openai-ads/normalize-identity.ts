@@ -54,7 +54,7 @@ export function normalizeOpenaiName(prepared: string): string | null {
   return prepared.replace(SPACE_OR_ASCII_PUNCTUATION, '') || null
 }
 
-/** What OpenAI's links and its pixel leave in the browser. They are two: never one for the other. */
+/** What OpenAI's links and its pixel leave in the browser: one never stands for the other. */
 export const CLICK_IDS: readonly string[] = ['oppref', 'obref']
 
 /** An event with an ID of its own does not get that of an earlier visit, each for itself. */

@@ -79,7 +79,7 @@ const TARGET_FIELDS: readonly TargetField[] = [
   {
     name: 'asset_id',
     label: 'Snap Pixel ID or Snap App ID',
-    hint: 'Events Manager of Snapchat Ads Manager shows it: a pixel for pages and stores, or an app.',
+    hint: 'Events Manager of Snapchat shows it: a pixel for pages and stores, or an app.',
   },
 ]
 
