@@ -4,9 +4,9 @@ import type { SendAnswer, SendOutcome } from '../platform.ts'
 import { toSendError } from '../send-answer.ts'
 
 /**
- * Reads the answer to a batch: one `status` for all of it. `INVALID` also comes with 200. Snap does
- * not say what the number in `event` means, nor what became of the other events, so a refused batch
- * is halved until the bad event is alone: Snap counts an `event_id` once.
+ * Reads the answer to a batch: one `status` for all of it. `INVALID` also comes with 200. Snap says
+ * neither what the number in `event` counts, nor whether it took the other events, so a refused
+ * batch is halved until the bad event is alone: Snap counts an `event_id` once.
  */
 export function readEventsAnswer(response: ApiResponse): SendAnswer {
   const body = parseJsonObject(response.body)
