@@ -22,6 +22,7 @@ const RULE_DETAILS: Partial<Record<RefusalRule, RuleDetails>> = {
       'The body is empty.',
       'The body is not valid UTF-8.',
       'The body is not valid JSON.',
+      'The body is not valid ….',
       'The body is nested deeper than … levels.',
       'The body has an object that names a member twice.',
       'The body does not match its Content-Length.',
@@ -44,9 +45,20 @@ const RULE_DETAILS: Partial<Record<RefusalRule, RuleDetails>> = {
   origin_not_registered: {
     messages: ['The origin of this page is not registered for the publishable key: …'],
   },
-  body_too_large: { messages: ['The body is larger than … bytes; …'] },
+  body_too_large: {
+    messages: [
+      'The body is larger than … bytes; …',
+      'The body grows to more than … times its size; compress it less.',
+      'The event is larger than … bytes; leave out optional data.',
+    ],
+  },
   wrong_content_type: {
-    messages: ['Send the body as application/json.', 'Send the body without a content coding.'],
+    messages: [
+      'Send the body as application/json.',
+      'Send the body as … or ….',
+      'Send the body as it is, or with gzip or zstd.',
+      'Send the body without a content coding.',
+    ],
   },
   invalid_event_id: { fields: ['event_id', 'Idempotency-Key'] },
   event_ids_differ: { fields: ['event_id', 'Idempotency-Key'] },
@@ -64,7 +76,10 @@ const RULE_DETAILS: Partial<Record<RefusalRule, RuleDetails>> = {
   unknown_currency: { fields: ['value_data.currency'] },
   reserved_name: { fields: ['value_data.custom_properties.*'] },
   tracker_rate_limit: {
-    messages: ['Too many requests for this tracker; wait, then send the same request again.'],
+    messages: [
+      'Too many requests for this tracker; wait, then send the same request again. An operator can ' +
+        'raise SIGNALBOX_TRACKER_RATE_PER_SECOND.',
+    ],
   },
   key_rate_limit: {
     messages: ['Too many events with this publishable key; wait, then send the same event again.'],

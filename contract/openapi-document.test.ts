@@ -31,7 +31,7 @@ it('is OpenAPI 3.1.0 of API version 0.5.0 without a signature', () => {
   assert.equal('x-signature' in document, false)
 })
 
-it('has exactly the ten operations, withdrawals, the sandbox and the agent operations', () => {
+it('has exactly the ten operations, batches, withdrawals, the sandbox and the agent operations', () => {
   const found = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods as object).map(([method, { operationId }]) => [
       `${method.toUpperCase()} ${path}`,
@@ -49,6 +49,7 @@ it('has exactly the ten operations, withdrawals, the sandbox and the agent opera
     ['GET /reports/reconciliation', 'getReconciliationReport'],
     ['GET /reports/emq', 'getEmqReport'],
     ['DELETE /user-data', 'deleteUserData'],
+    ['POST /events/batch', 'createEvents'],
     ['GET /withdrawals', 'listWithdrawals'],
     ['POST /withdrawals/lift', 'liftWithdrawals'],
     ['GET /sandbox', 'sandboxDiscovery'],

@@ -35,6 +35,7 @@ export function createOpenapiDocument(baseUrl?: string): Json {
 
 const TAGS = [
   { name: 'Events', description: 'Submit conversion events and track their deliveries.' },
+  { name: 'Event batches', description: 'An extension: many events in one request.' },
   { name: 'Destinations', description: 'Test a destination before live use.' },
   { name: 'Deliveries', description: 'Replay failed deliveries.' },
   { name: 'Reports', description: 'Platform counts and match quality.' },
@@ -100,9 +101,9 @@ const PUBLISHABLE_KEY = {
   scheme: 'bearer',
   bearerFormat: 'sbx_pk_ and 72 hexadecimal digits',
   description:
-    'The key of one signal tracker for pages. It is public and works for createEvent only, from ' +
-    'an origin that is registered with it. Send `application/json`, or the same JSON as ' +
-    '`text/plain`, the only type that a beacon can send.',
+    'The key of one signal tracker for pages. It is public and works for createEvent and ' +
+    'createEvents only, from an origin that is registered with it. Send `application/json`, or ' +
+    'the same JSON as `text/plain`, the only type that a beacon can send.',
   ...mediaTypes('application/json', 'text/plain'),
 }
 

@@ -96,7 +96,11 @@ function requestBody({ config, schema }: DocumentedOperation, hoist: Hoist): Jso
   if (!('body' in schema)) return {}
   const { request } = OPERATION_EXAMPLES[config.operationId]
   const required = !('isBodyOptional' in config)
-  return { requestBody: { required, content: content(hoist(schema.body), request) } }
+  const json = content(hoist(schema.body), request)
+  // OpenAPI 3.1 has no schema of a sequence: each line is one element of `events`.
+  const others = 'requestMediaTypes' in config ? config.requestMediaTypes : []
+  const lines = others.map(type => [type, { schema: { type: 'string' } }])
+  return { requestBody: { required, content: { ...json, ...Object.fromEntries(lines) } } }
 }
 
 function createResponses(operation: DocumentedOperation, hoist: Hoist): Json {

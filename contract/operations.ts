@@ -9,6 +9,8 @@ import {
   TestPurchaseSubmission,
 } from './destinations.ts'
 import { MessageError, READ_ERRORS, ValidationError, WRITE_ERRORS } from './errors.ts'
+import { createEvents } from './event-batches.ts'
+import { EVENT_CREDENTIALS, KeyInQuery } from './event-credentials.ts'
 import { EventDetail, EventSpaceQuery } from './events.ts'
 import { ReplayResult, ReplaySubmission } from './replays.ts'
 import {
@@ -26,18 +28,6 @@ export const BASE_PATH = '/api/v1'
 
 const DestinationPath = Type.Object({
   destination: Type.String({ description: "A destination's id." }),
-})
-
-/** OpenAPI, Security Requirement: any one of these. */
-const EVENT_CREDENTIALS: readonly Record<string, readonly string[]>[] = [
-  { trackerSecret: [] },
-  { publishableKey: [] },
-  { publishableKeyInQuery: [] },
-]
-
-const KeyInQuery = Type.String({
-  pattern: '^sbx_pk_[0-9a-f]{72}$',
-  description: 'A publishable key, for beacons, which cannot set a header. Never a tracker secret.',
 })
 
 /**
@@ -212,6 +202,7 @@ export const OPERATIONS = [
 /** Everything in the OpenAPI document: the REST contract, the sandbox and the agents. */
 export const DOCUMENTED_OPERATIONS = [
   ...OPERATIONS,
+  createEvents,
   ...WITHDRAWAL_OPERATIONS,
   ...SANDBOX_OPERATIONS,
   ...AGENT_OPERATIONS,

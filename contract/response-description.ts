@@ -1,6 +1,7 @@
 import { AGENT_ACTION_RESPONSE_DESCRIPTIONS } from './agent-action-operations.ts'
 import { AGENT_RESPONSE_DESCRIPTIONS } from './agent-operations.ts'
 import { BODY_BYTES_MAX, describeBodyTooLarge } from './errors.ts'
+import { BATCH_BYTES_MAX, NDJSON_MEDIA_TYPE } from './event-batches.ts'
 import type { DocumentedOperation } from './operations.ts'
 import { REPLAY_BYTES_MAX } from './replays.ts'
 import { SANDBOX_RESPONSE_DESCRIPTIONS } from './sandbox-operations.ts'
@@ -25,6 +26,18 @@ const OPERATION_DESCRIPTIONS: Record<OperationId, Record<number, string>> = {
       'A valid tracker secret came from a browser (Origin header): revoke it. Or the publishable ' +
       'key is not registered for the origin of the page.',
     415: 'The body is not application/json, nor text/plain with a publishable key.',
+  },
+  createEvents: {
+    200: 'One result for each event, in the order of the request.',
+    401: 'The credential is missing, mistyped, unknown or revoked, or a signature is wrong.',
+    403:
+      'A valid tracker secret came from a browser (Origin header): revoke it. Or the publishable ' +
+      'key is not registered for the origin of the page.',
+    413: `The body is larger than ${BATCH_BYTES_MAX} bytes, as sent or decompressed.`,
+    415:
+      `The body is neither application/json nor ${NDJSON_MEDIA_TYPE}, nor text/plain with a ` +
+      'publishable key; or it has a coding other than gzip and zstd.',
+    422: 'There is no event, or too many, or an Idempotency-Key. Nothing is stored.',
   },
   verifySignalIngestion: {
     200: 'The verification event already exists.',

@@ -54,7 +54,9 @@ export const ERROR_EXAMPLES = {
     too_fast: {
       summary: 'Rate limit exceeded',
       value: {
-        message: 'Too many requests for this tracker; wait, then send the same request again.',
+        message:
+          'Too many requests for this tracker; wait, then send the same request again. An operator can ' +
+          'raise SIGNALBOX_TRACKER_RATE_PER_SECOND.',
       },
     },
   },

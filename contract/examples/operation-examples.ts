@@ -9,6 +9,7 @@ import {
   SET_DESTINATION_TEST_MODE_EXAMPLES,
 } from './destination-examples.ts'
 import type { OperationExamples } from './error-examples.ts'
+import { CREATE_EVENTS_EXAMPLES } from './event-batch-examples.ts'
 import { GET_EVENT_EXAMPLES } from './get-event-examples.ts'
 import { LIST_EVENTS_EXAMPLES } from './list-events-examples.ts'
 import { GET_EMQ_REPORT_EXAMPLES, GET_RECONCILIATION_REPORT_EXAMPLES } from './report-examples.ts'
@@ -20,6 +21,7 @@ export const OPERATION_EXAMPLES: Record<
   OperationExamples
 > = {
   createEvent: CREATE_EVENT_EXAMPLES,
+  createEvents: CREATE_EVENTS_EXAMPLES,
   verifySignalIngestion: VERIFY_SIGNAL_INGESTION_EXAMPLES,
   getEvent: GET_EVENT_EXAMPLES,
   listEvents: LIST_EVENTS_EXAMPLES,

@@ -19,9 +19,15 @@ import type { PlatformRegistry } from '../signals/platforms/registry.ts'
 import { listOpenAlerts, type OpenAlert } from '../signals/reports/alert-store.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 
+/** Where `readDestinationStatuses` reads. */
+export type StatusContext = Pick<
+  DashboardContext,
+  'database' | 'platforms' | 'now' | 'credentialKeys'
+>
+
 /** Every destination of a tracker with what a person needs to see whether it works. */
 export async function readDestinationStatuses(
-  context: DashboardContext,
+  context: StatusContext,
   tracker: TrackerIdentity,
 ): Promise<DestinationStatusList> {
   const { database, platforms, now } = context
@@ -51,7 +57,7 @@ export async function readDestinationStatuses(
 }
 
 interface StatusParts {
-  context: DashboardContext
+  context: StatusContext
   workspaceId: number
   at: Date
   depth: QueueDepth | undefined

@@ -5,8 +5,10 @@ import { VISITOR, withdrawOnPage } from '../../testing/fixtures/page-withdrawals
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { scriptFaults } from '../../testing/fixtures/simulator.ts'
+import { connectSimulated } from '../../testing/fixtures/two-platforms.ts'
 import { raiseAlert } from '../signals/reports/alert-store.ts'
 
+type Overview = { status: { destination: { id: string } } }
 type Stage = { stage: string; count: number | null; reasons: unknown[]; hours: { hour: string }[] }
 
 it('summarizes seven stages with their windows, units and reasons', async test => {
@@ -65,6 +67,59 @@ it('summarizes seven stages with their windows, units and reasons', async test =
   assert.equal(body.alerts[0].sentence, sentence)
   assert.equal(body.pending_approvals, 0)
 })
+
+it('says by destination what it got, skipped and failed, and what its platform reports', async test => {
+  const service = await startTestService(test)
+  const { submit, deliver, simulatorUrl, database, tracker } = service
+  const { owner, path } = await openDashboardWorkspace(service)
+  const { destinationId: second } = await connectSimulated(service, 'webhook')
+  const consent = { ad_user_data: 'granted', 'Facebook Pixel': false }
+  await submit(samplePurchase({ event_id: 'for-one', consent }))
+  await submit(samplePurchase({ event_id: 'for-both' }))
+  await deliver()
+  await scriptFaults(simulatorUrl, [
+    { times: 1, respond: { status: 400, code: 100, subcode: 2_804_048 } },
+  ])
+  await submit(samplePurchase({ event_id: 'failing' }))
+  await deliver()
+  await submit(samplePurchase({ event_id: 'waiting' }))
+  await database.pool.query(
+    `insert into reconciliation_reports (tracker_id, id, destination_id, report_date, created_at,
+       updated_at, tried_at, accepted_count, meta_count, event_counts, buckets,
+       unexplained_residual, status, trouble)
+     values ($1, 1, $2, '2026-11-20', now(), now(), now(), 9, 7, '[]', '{}', 0, 'matched', null),
+       ($1, 2, $3, '2026-11-20', now(), now(), now(), 9, 0, '[]', '{}', 0, 'unavailable',
+        'There is no report.')`,
+    [tracker.trackerId, tracker.destinationId, second],
+  )
+  const { body } = await owner.client.call('GET', `${path}/overview`)
+  const find = (id: string) =>
+    body.destinations.find((one: Overview) => one.status.destination.id === id)
+  const [first, other] = [find(tracker.destinationId), find(second)]
+  assert.equal(first.platform, 'Meta')
+  assert.equal(first.from, '2026-11-20T00:00:00.000Z')
+  assert.deepEqual(pickCounts(first), {
+    received: 4,
+    accepted: 1,
+    skipped: { count: 1, reasons: [{ reason: 'consent_refused_for_platform', count: 1 }] },
+    failed: { count: 1, reasons: [{ reason: 'refused_by_platform', count: 1 }] },
+    waiting: 1,
+    reported: { count: 7, explanation: null },
+  })
+  assert.deepEqual(pickCounts(other), {
+    received: 4,
+    accepted: 3,
+    skipped: { count: 0, reasons: [] },
+    failed: { count: 0, reasons: [] },
+    waiting: 1,
+    reported: { count: null, explanation: 'There is no report.' },
+  })
+})
+
+// biome-ignore lint/suspicious/noExplicitAny: a response body
+function pickCounts({ received, accepted, skipped, failed, status, reported }: any) {
+  return { received, accepted, skipped, failed, waiting: status.queue.waiting, reported }
+}
 
 it('names a paused destination as the reason of what waits for it', async test => {
   const service = await startTestService(test)

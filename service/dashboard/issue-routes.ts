@@ -63,7 +63,7 @@ export function issueRoutes(app: ServiceApp, context: DashboardContext): void {
     async handler(request) {
       const tracker = await requireTracker(context, request, 'read')
       const { hours = HOURS_DEFAULT } = hoursValidator.validate(request.query)
-      return readOverview(database, { tracker, hours, now: now() })
+      return readOverview(context, { tracker, hours, now: now() })
     },
   })
   app.route({

@@ -2,12 +2,12 @@ import type { AlertKind, WorkspaceAlertKind } from '@signalbox/contract/alerts.t
 import { type Stored, storedText } from '@signalbox/contract/closed-set.ts'
 import { reasonOf, type StageReason, type WaitingReason } from '@signalbox/contract/reasons.ts'
 import type {
+  DestinationOverview,
   StageName,
   StageSummary,
   TrackerOverview,
 } from '@signalbox/contract/session/overview.ts'
 import { countQueuedBatches } from '../agents/proposals/batch-store.ts'
-import type { Database } from '../runtime/db/database.ts'
 import {
   addHoursToDay,
   formatUtcDay,
@@ -17,8 +17,11 @@ import {
 import type { TrackerIdentity } from '../signals/access/tracker-store.ts'
 import { countWaitingByReason, type WaitingByReason } from '../signals/delivery/backlog-store.ts'
 import {
+  type DestinationCount,
   findFirstCountedHour,
   type PlatformCountOfDay,
+  readDestinationCounts,
+  readDestinationReports,
   readPlatformCounts,
   readStageCounts,
   type StageCount,
@@ -26,6 +29,7 @@ import {
 import { countRefusalsByHour } from '../signals/refusals/refusal-store.ts'
 import { listOpenAlerts, type OpenAlert } from '../signals/reports/alert-store.ts'
 import { listOpenWorkspaceAlerts } from '../workspaces/notifications/audit-alert-store.ts'
+import { readDestinationStatuses, type StatusContext } from './destination-status.ts'
 
 interface OverviewQuery {
   tracker: TrackerIdentity
@@ -44,15 +48,17 @@ const DAY_HOURS = 24
  * long with ten million events as with ten thousand.
  */
 export async function readOverview(
-  database: Database,
+  context: StatusContext,
   { tracker, hours, now }: OverviewQuery,
 ): Promise<TrackerOverview> {
+  const { database } = context
   const { trackerId, workspaceId } = tracker
   const thisHour = Math.floor(now.getTime() / HOUR_MILLISECONDS) * HOUR_MILLISECONDS
   const from = new Date(thisHour - (hours - 1) * HOUR_MILLISECONDS)
   const today = formatUtcDay(now)
   const firstDay = subtractDays(now, Math.ceil(hours / DAY_HOURS))
-  const [counts, refused, waiting, counted, since, alerts, workspaceAlerts, pending] =
+  const days = { from: firstDay, until: today }
+  const [counts, refused, waiting, counted, since, alerts, workspaceAlerts, pending, destinations] =
     await Promise.all([
       readStageCounts(database, { trackerId, from }),
       countRefusalsByHour(database, { trackerId, from }),
@@ -62,6 +68,7 @@ export async function readOverview(
       listOpenAlerts(database, trackerId),
       listOpenWorkspaceAlerts(database, workspaceId),
       countQueuedBatches(database, workspaceId, APPROVALS_MAX),
+      readDestinations(context, tracker, days),
     ])
   const span = { from: from.toISOString(), to: now.toISOString() }
   const ofStage = (stage: StageCount['stage']) => counts.filter(each => each.stage === stage)
@@ -80,12 +87,58 @@ export async function readOverview(
       },
       summarizePlatformDays(counted, firstDay, today),
     ],
+    destinations,
     alerts: [
       ...workspaceAlerts.map(alert => alertView({ ...alert, destinationId: null })),
       ...alerts.map(alertView),
     ],
     pending_approvals: pending,
   }
+}
+
+/**
+ * The same by destination, in whole UTC days: deliveries are counted by destination and day. The
+ * platform's report of a day comes on the next one.
+ */
+async function readDestinations(
+  context: StatusContext,
+  tracker: TrackerIdentity,
+  { from, until }: { from: string; until: string },
+): Promise<DestinationOverview[]> {
+  const { trackerId } = tracker
+  const [{ destinations, platforms }, counts, reports] = await Promise.all([
+    readDestinationStatuses(context, tracker),
+    readDestinationCounts(context.database, { trackerId, from, until }),
+    readDestinationReports(context.database, { trackerId, from, until }),
+  ])
+  return destinations.map(status => {
+    const { id, type } = status.destination
+    const own = counts.filter(({ destinationId }) => destinationId === id)
+    const accepted = sumOf(own.filter(({ status: one }) => one === 'accepted'))
+    const isSkipped = ({ status: one }: DestinationCount) => one.startsWith('skipped:')
+    const skipped = own.filter(isSkipped)
+    const failed = own.filter(one => one.status !== 'accepted' && !isSkipped(one))
+    const report = reports.find(({ destinationId }) => destinationId === id)
+    return {
+      status,
+      platform: platforms.find(one => one.type === type)?.label ?? type,
+      from: addHoursToDay(from, 0).toISOString(),
+      received: sumOf(own) + status.queue.waiting,
+      accepted,
+      skipped: withReasons(skipped),
+      failed: withReasons(failed),
+      reported: { count: report?.count ?? null, explanation: report?.explanation ?? null },
+    }
+  })
+}
+
+function withReasons(counts: readonly DestinationCount[]) {
+  const named = counts.map(({ reason, count }) => ({ reason: reason ?? '', count }))
+  return { count: sumOf(counts), reasons: listReasons(named) }
+}
+
+function sumOf(counts: readonly { count: number }[]): number {
+  return counts.reduce((sum, { count }) => sum + count, 0)
 }
 
 function alertView({

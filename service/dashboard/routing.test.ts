@@ -95,6 +95,21 @@ it('keeps the name of the first attempt when a replay follows a change', async t
   ])
 })
 
+it('keeps the name of acceptance for an event that waits while the map changes', async test => {
+  const service = await startTestService(test)
+  const { change } = await openRouting(service)
+  await submit(service, 'unmapped', { event_name: 'Order' })
+  await change({ event_names: { Order: 'Purchase' } })
+  await submit(service, 'mapped', { event_name: 'Order' })
+  await change({ event_names: { Order: 'Subscribe' } })
+  await service.deliver()
+  const { events } = await service.received()
+  assert.deepEqual(Object.fromEntries(events.map(one => [one.event_id, one.event_name])), {
+    unmapped: 'Order',
+    mapped: 'Purchase',
+  })
+})
+
 it('shows what a change would select of the last events, without making it', async test => {
   const service = await startTestService(test)
   const { preview, read } = await openRouting(service)

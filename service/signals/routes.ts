@@ -19,14 +19,14 @@ import { type SandboxContext, sandboxRoutes } from './sandbox/routes.ts'
 
 /** What the routes of this room depend on. */
 export interface SignalsContext
-  extends RefusalContext,
-    IngestionContext,
+  extends IngestionContext,
     TestPurchaseContext,
     DeliveryRoutesContext,
     EventReadContext,
     ReportContext,
     DeletionContext,
     SandboxContext {
+  refusals: RefusalContext['refusals']
   settings: Settings
   limits: RequestLimits
   platforms: PlatformRegistry

@@ -1,6 +1,7 @@
 export const BENCH_NAMES = [
   'load',
   'acceptance',
+  'batches',
   'destinations',
   'workers',
   'fresh',

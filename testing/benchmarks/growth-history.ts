@@ -47,10 +47,11 @@ const VALUES: Record<string, string> = {
     .join(', ')}]`,
 }
 
-/** `$1` to `$7` are the parameters of `copyRows`. */
+/** `$1` to `$7` are the parameters of `copyRows`. The service stores and looks up milliseconds. */
 const NUMBERED = `
   select number, hash, hash::uuid::text as event_id, $7::bigint + number as delivery_id,
-    $4::timestamptz + make_interval(secs => number * $5::double precision) as created_at
+    date_trunc('milliseconds',
+      $4::timestamptz + make_interval(secs => number * $5::double precision)) as created_at
   from (
     select number, md5($6::text || number) as hash
     from generate_series($2::bigint, $3::bigint) as number

@@ -34,10 +34,10 @@ async function generateLoad(plan: LoadPlan): Promise<LoadResult> {
       port: Number(port),
       template,
       requests: createRequestSequence(plan, phases, index),
-      onAnswer: (status, milliseconds) => {
-        tally.answers[status] = (tally.answers[status] ?? 0) + 1
+      onAnswer: (status, milliseconds, events) => {
+        tally.answers[status] = (tally.answers[status] ?? 0) + events
         if (!phases.isMeasured(performance.now())) return
-        if (status.startsWith('2')) tally.measuredCount += 1
+        if (status.startsWith('2')) tally.measuredCount += events
         tally.latencyMicroseconds.record(Math.max(1, Math.round(milliseconds * 1_000)))
       },
     }).catch(() => {
@@ -142,7 +142,8 @@ interface LoadConnectionOptions {
   host: string
   template: RequestTemplate
   requests: RequestSequence
-  onAnswer: (status: string, milliseconds: number) => void
+  /** `events` are those that were stored, or 1 for a request of one event. */
+  onAnswer: (status: string, milliseconds: number, events: number) => void
 }
 
 const STATUS_AT = 'HTTP/1.1 '.length
@@ -191,13 +192,27 @@ function runLoadConnection(options: LoadConnectionOptions): Promise<void> {
       }
       received = bytes.length < length ? bytes : null
       if (received) return
-      const status = bytes.toString('latin1', STATUS_AT, STATUS_AT + 3)
-      onAnswer(status, performance.now() - sentAt)
+      const answered = bytes.toString('latin1', STATUS_AT, STATUS_AT + 3)
+      const stored = template.events > 1 && answered === '200' ? countStored(bytes) : null
+      const status = stored === null || stored < template.events ? answered : STORED
+      onAnswer(status, performance.now() - sentAt, stored ?? 1)
       if (status.startsWith('2')) requests.acknowledge(purchase)
       sendNext()
     })
     rejectWhenBroken(socket, reject)
   })
+}
+
+const STORED = '202'
+const STORED_RESULT = Buffer.from(`"status":${STORED}`)
+
+/** The results of a batch that say 202. */
+function countStored(bytes: Buffer): number {
+  let count = 0
+  for (let at = bytes.indexOf(STORED_RESULT); at >= 0; count += 1) {
+    at = bytes.indexOf(STORED_RESULT, at + 1)
+  }
+  return count
 }
 
 /** The length of a response: infinite until its headers arrive, null if they lack it. */

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { closeAll } from '../../service/program/roles/role.ts'
 import { measureAcceptance } from './acceptance.ts'
 import { reportAcceptance } from './acceptance-report.ts'
+import { measureBatches } from './batches.ts'
 import type { BenchFindings, BenchName, BenchPlan, Closers } from './bench-plan.ts'
 import { measureCitus } from './citus.ts'
 import { reportCitus } from './citus-report.ts'
@@ -31,6 +32,7 @@ const BENCHMARKS: Record<BenchName, (plan: BenchPlan, closers: Closers) => Promi
   {
     load: async (plan, closers) => reportLoad(await measureLoad(plan, closers)),
     acceptance: async (plan, closers) => reportAcceptance(await measureAcceptance(plan, closers)),
+    batches: measureBatches,
     destinations: measureDestinations,
     workers: measureWorkers,
     fresh: async (plan, closers) => reportFresh(await measureFresh(plan, closers)),

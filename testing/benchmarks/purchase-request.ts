@@ -1,10 +1,13 @@
-import { BASE_PATH } from '@signalbox/contract/operations.ts'
+import { createEvents } from '@signalbox/contract/event-batches.ts'
+import { BASE_PATH, createEvent } from '@signalbox/contract/operations.ts'
 import type { LoadPlan } from './run-load.ts'
 
 export interface RequestTemplate {
   /** A complete HTTP request. */
   bytes: Buffer
-  /** Changes the request in place into that of another purchase. */
+  /** Purchases in the request. */
+  events: number
+  /** Changes the request in place into that of other purchases. */
   renew(count: number): void
 }
 
@@ -17,16 +20,14 @@ const CAPTURED_MILLISECONDS_AGO = 3_600_000
  * Renders a request once, so that the generator only writes a few digits for each purchase, because
  * it shares the CPU with the service that it measures.
  */
-export function createRequestTemplate(
-  { origin, trackerSecret, trackerSecrets = [trackerSecret], mark, bodyBytes = 0 }: LoadPlan,
-  variant: number,
-): RequestTemplate {
+export function createRequestTemplate(plan: LoadPlan, variant: number): RequestTemplate {
+  const { origin, trackerSecret, trackerSecrets = [trackerSecret], mark, batchEvents } = plan
   const [secret = trackerSecret] = trackerSecrets
-  const capturedAt = new Date(Date.now() - CAPTURED_MILLISECONDS_AGO)
-  const purchase = buildPurchaseBody({ ...PLACES, run: mark }, { variant, capturedAt })
-  const body = bodyBytes > 0 ? filledBody(purchase, bodyBytes) : JSON.stringify(purchase)
+  const events = batchEvents ?? 1
+  const path = batchEvents === undefined ? createEvent.url : createEvents.url
+  const body = createBody(plan, variant)
   const bytes = Buffer.from(
-    `POST ${BASE_PATH}/events HTTP/1.1\r\nhost: ${new URL(origin).host}\r\n` +
+    `POST ${BASE_PATH}${path} HTTP/1.1\r\nhost: ${new URL(origin).host}\r\n` +
       `${BEARER}${secret}\r\ncontent-type: application/json\r\n` +
       `user-agent: signalbox-bench\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     'latin1',
@@ -34,16 +35,45 @@ export function createRequestTemplate(
   const hexOffsets = offsetsOf(bytes, PLACES.hex)
   const digitOffsets = offsetsOf(bytes, PLACES.digits)
   const secretOffset = bytes.indexOf(BEARER) + BEARER.length
+  const writeMarks = (offsets: number[], marks: readonly string[]) => {
+    const each = offsets.length / events
+    for (const [index, offset] of offsets.entries()) {
+      bytes.write(marks[Math.floor(index / each)] as string, offset, 'latin1')
+    }
+  }
   return {
     bytes,
+    events,
     renew: count => {
-      const { hex, digits } = createPurchaseMarks(count, mark)
-      for (const offset of hexOffsets) bytes.write(hex, offset, 'latin1')
-      for (const offset of digitOffsets) bytes.write(digits, offset, 'latin1')
+      const marks = Array.from({ length: events }, (_, index) =>
+        createPurchaseMarks(count * events + index, mark),
+      )
+      writeMarks(
+        hexOffsets,
+        marks.map(({ hex }) => hex),
+      )
+      writeMarks(
+        digitOffsets,
+        marks.map(({ digits }) => digits),
+      )
       if (trackerSecrets.length === 1) return
       bytes.write(trackerSecrets[count % trackerSecrets.length] as string, secretOffset, 'latin1')
     },
   }
+}
+
+function createBody({ mark, bodyBytes = 0, batchEvents }: LoadPlan, variant: number): string {
+  const capturedAt = new Date(Date.now() - CAPTURED_MILLISECONDS_AGO)
+  const createPurchase = (of: number) =>
+    buildPurchaseBody({ ...PLACES, run: mark }, { variant: of, capturedAt })
+  if (batchEvents !== undefined) {
+    const events = Array.from({ length: batchEvents }, (_, index) =>
+      createPurchase(variant + index),
+    )
+    return JSON.stringify({ events })
+  }
+  const purchase = createPurchase(variant)
+  return bodyBytes > 0 ? filledBody(purchase, bodyBytes) : JSON.stringify(purchase)
 }
 
 /** As many small members as fit, because they need the most memory when parsed. */

@@ -34,6 +34,8 @@ export interface LoadPlan {
   perSecondMax?: number
   /** The size of every body; by default that of a purchase. */
   bodyBytes?: number
+  /** Purchases in a request of createEvents; by default each is a request of createEvent. */
+  batchEvents?: number
   /** Twelve hexadecimal digits, common to all IDs of this run and unique to it. */
   mark: string
 }
@@ -44,7 +46,7 @@ export interface LoadResult {
   p50Milliseconds: number
   p99Milliseconds: number
   maxMilliseconds: number
-  /** HTTP status -> number of responses. */
+  /** HTTP status -> number of responses; of batches, of results of events. */
   answers: Record<string, number>
   /** Broken connections. */
   brokenCount: number

@@ -19,11 +19,20 @@ import type { EventDraft } from '../../service/signals/ingestion/event-draft.ts'
 import { GroupCommit } from '../../service/signals/ingestion/group-commit.ts'
 import { ingestionRoutes } from '../../service/signals/ingestion/routes.ts'
 import { createOfflinePlatforms } from '../../service/signals/platforms/registry.ts'
+import { RefusalRecorder } from '../../service/signals/refusals/refusal-recorder.ts'
 
 /** The defaults of SIGNALBOX_COMMIT_EVENTS_MAX and SIGNALBOX_INGEST_QUEUE_MAX. */
 const COMMIT_EVENTS_MAX = 1_000
 const QUEUE_MAX = 10_000
 const META_ROUTES = [{ id: randomUUID(), platform: 'meta', isTest: false }]
+
+const NO_LIMITS = {
+  tracker: null,
+  browser: null,
+  publishableKey: null,
+  pageWithdrawals: null,
+  pageWithdrawalsOfTracker: null,
+}
 
 /**
  * A program with the service's HTTP layer, authentication, route, validation, consent, hashing and
@@ -50,7 +59,8 @@ app.register(
       // Only withdrawals read the store, and the load has none.
       database: {} as Database,
       now: () => new Date(),
-      limits: { pageWithdrawals: null, pageWithdrawalsOfTracker: null },
+      limits: NO_LIMITS,
+      refusals: new RefusalRecorder(),
       publicOrigin: () => origin,
     }),
   { prefix: BASE_PATH },

@@ -29,7 +29,7 @@ export interface FuzzResult {
   coverage: StatusCoverage
   /** Events that a response reported as stored, as `tracker event`. */
   acknowledged: Set<string>
-  /** Responses with 202, each of which acknowledges a new event. */
+  /** Responses and results of batches with 202, each of which acknowledges a new event. */
   acceptedCount: number
   failures: string[]
 }
@@ -150,9 +150,13 @@ function recordAcknowledgement(
 ): void {
   const { status, body } = reply
   const tracker = findVisibleTracker(fuzzAccounts, credential)
-  if (tracker === null || typeof body?.event_id !== 'string' || body.persisted === false) return
-  fuzzResult.acknowledged.add(`${tracker.trackerId} ${body.event_id}`)
-  if (status === 202) fuzzResult.acceptedCount += 1
+  if (tracker === null || body?.persisted === false) return
+  const isBatch = status === 200 && Array.isArray(body?.results)
+  for (const { event_id, status: own } of isBatch ? body.results : [{ ...body, status }]) {
+    if (typeof event_id !== 'string') continue
+    fuzzResult.acknowledged.add(`${tracker.trackerId} ${event_id}`)
+    if (own === 202) fuzzResult.acceptedCount += 1
+  }
 }
 
 function truncateBody({ text }: Reply): string {

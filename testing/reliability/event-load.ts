@@ -27,7 +27,7 @@ export interface EventLoad {
   unexpectedResponses: readonly string[]
   /** Acknowledged erasures, each of which has an entry in the audit log. */
   erasures(): number
-  /** Submissions without a response, or with 503, that were sent again under the same ID. */
+  /** Events without a response, or with 503, that were sent again under the same ID. */
   retries(): number
   /** Starts no further event and resolves when every one is acknowledged. */
   stop(): Promise<void>
@@ -47,6 +47,8 @@ const RESPONSE_MILLISECONDS_MAX = 3_000
 const AGE_SECONDS = 600
 const KIND_WEIGHTS = { purchase: 16, lead: 3, incomplete: 1, unreadable: 1 } as const
 const DUPLICATE_SHARE = 0.05
+const BATCH_SHARE = 0.15
+const BATCH_EVENTS_MAX = 12
 const ERASURE_SHARE = 0.02
 const VALUES = ['19.90', '0.10', '0.3', '100', '7.000001']
 
@@ -62,12 +64,18 @@ export function startEventLoad(options: LoadOptions): EventLoad {
     const origin = options.origins[counts.requests % options.origins.length]
     return send(`${origin}/api/v1/${path}`, { method, secret: options.trackerSecret, body })
   }
+  /** The first response to a new ID cannot be "duplicate"; a repetition can be either. */
+  const acknowledge = (event: SubmittedEvent, status: number | null, tries: number): boolean => {
+    const isDuplicate = status === 200 && (tries > 1 || event.isAcknowledged)
+    if (!isDuplicate && (status !== 202 || event.isAcknowledged)) return false
+    if (!event.isAcknowledged) counts.acknowledged += 1
+    event.isAcknowledged = true
+    return true
+  }
   const submit = async (event: SubmittedEvent) => {
     for (let tries = 1; ; tries += 1) {
       const { status, text } = await call('POST', 'events', toSubmission(event))
-      // The first response to a new ID cannot be "duplicate"; a repetition can be either.
-      const isDuplicate = status === 200 && (tries > 1 || event.isAcknowledged)
-      if (isDuplicate || (status === 202 && !event.isAcknowledged)) break
+      if (acknowledge(event, status, tries)) return
       if (status !== null && status !== 503) {
         unexpectedResponses.push(`${event.eventId}: ${status} ${text.slice(0, 300)}`)
         return
@@ -75,8 +83,29 @@ export function startEventLoad(options: LoadOptions): EventLoad {
       counts.retries += 1
       await delay(RETRY_MILLISECONDS)
     }
-    if (!event.isAcknowledged) counts.acknowledged += 1
-    event.isAcknowledged = true
+  }
+  /** Sends what is not acknowledged again, or the whole batch, until everything is. */
+  const submitBatch = async (batch: readonly SubmittedEvent[], random: SeededRandom) => {
+    let waiting = batch
+    for (let tries = 1; waiting.length > 0; tries += 1) {
+      const body = { events: waiting.map(toSubmission) }
+      const { status, text } = await call('POST', 'events/batch', body)
+      const results = status === 200 ? readStatuses(text, waiting.length) : null
+      const isTaken = status === null || status === 503 || results !== null
+      const refused = waiting.filter((event, index) => {
+        const own = results?.[index] ?? null
+        return !acknowledge(event, own, tries) && own !== null && own !== 503
+      })
+      if (!isTaken || refused.length > 0) {
+        const ids = (isTaken ? refused : waiting).map(({ eventId }) => eventId)
+        unexpectedResponses.push(`${ids.join(' ')}: ${status} ${text.slice(0, 300)}`)
+        return
+      }
+      const missing = waiting.filter(({ isAcknowledged }) => !isAcknowledged)
+      waiting = missing.length > 0 && random.random() < 0.5 ? batch : missing
+      counts.retries += missing.length
+      if (missing.length > 0) await delay(RETRY_MILLISECONDS)
+    }
   }
   const erase = async (user: string) => {
     const body = { identifier_hash: hash('sha256', user), identifier_type: 'email' }
@@ -94,9 +123,16 @@ export function startEventLoad(options: LoadOptions): EventLoad {
   const client = async (number: number) => {
     const random = createSeededRandom(options.seed + number)
     for (let count = 1; !isStopped; count += 1) {
-      const event = randomEvent(random, `${options.prefix}-${number}-${count}`)
-      events.set(event.eventId, event)
-      await submit(event)
+      const id = `${options.prefix}-${number}-${count}`
+      const event = randomEvent(random, id)
+      const others = random.random() < BATCH_SHARE ? random.integer(1, BATCH_EVENTS_MAX - 1) : 0
+      const batch = [event]
+      for (let other = 1; other <= others; other += 1) {
+        batch.push(randomEvent(random, `${id}-${other}`))
+      }
+      for (const one of batch) events.set(one.eventId, one)
+      if (others === 0) await submit(event)
+      else await submitBatch(batch, random)
       if (random.random() < DUPLICATE_SHARE) await submit(event)
       if (random.random() < ERASURE_SHARE) await erase(`${event.eventId}@nowhere.example`)
       await delay(PAUSE_MILLISECONDS)
@@ -119,6 +155,12 @@ export function startEventLoad(options: LoadOptions): EventLoad {
 function randomEvent(random: SeededRandom, eventId: string): SubmittedEvent {
   const kind = random.weighted(KIND_WEIGHTS)
   return { eventId, kind, value: random.pick(VALUES), isAcknowledged: false }
+}
+
+/** The status of each event; null unless there is one for each. */
+function readStatuses(text: string, count: number): number[] | null {
+  const { results } = JSON.parse(text) as { results: { status: number }[] }
+  return results.length === count ? results.map(({ status }) => status) : null
 }
 
 const submissions = new WeakMap<SubmittedEvent, unknown>()

@@ -1,8 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { scriptFaults } from '../fixtures/simulator.ts'
+import { PLATFORM_PARTS } from '../../graph-simulator/platform-parts.ts'
+import { scriptFaults, scriptPlatformFaults } from '../fixtures/simulator.ts'
 import type { Installation } from './installation.ts'
-import { toFaultRule } from './platform-failures.ts'
+import { toFaultRule, toPartRule } from './platform-failures.ts'
 import type { Fault } from './schedule.ts'
+
+/** Each part of the simulator beside the Graph API, with its own errors. */
+export const PART_SCRIPTS = PLATFORM_PARTS.map(({ controls }) => {
+  const path = Object.keys(controls).find(one => one.endsWith('/faults'))
+  if (path === undefined) throw new Error('a part of the simulator has no faults')
+  return scriptPlatformFaults(path.split('/').at(-2) as string)
+})
 
 /** A table grows by some pages at a time, so it takes a while until the server needs another. */
 const FULL_DISK_FACTOR = 3
@@ -44,10 +52,13 @@ export async function injectFault(installation: Installation, fault: Fault): Pro
     }
     case 'fail platform': {
       const { failures, seed } = fault
-      const rules = failures.map((failure, index) => toFaultRule(failure, seed + index))
-      await scriptFaults(simulator.url, rules)
+      const rulesOf = (toRule: typeof toPartRule | typeof toFaultRule) =>
+        failures.map((failure, index) => toRule(failure, seed + index))
+      await scriptFaults(simulator.url, rulesOf(toFaultRule))
+      for (const script of PART_SCRIPTS) await script(simulator.url, rulesOf(toPartRule))
       await delay(milliseconds)
-      return scriptFaults(simulator.url, [])
+      for (const script of [scriptFaults, ...PART_SCRIPTS]) await script(simulator.url, [])
+      return
     }
   }
 }

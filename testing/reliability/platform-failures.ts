@@ -56,6 +56,27 @@ const PLATFORM_FAILURES = {
   'refused content': { respond: { status: 400, code: 100, subcode: 2_804_048 } },
 } as const satisfies Record<string, Failure>
 
+/**
+ * What every part of the simulator can do beside the Graph API: answers of a proxy, lost ones and
+ * the platform's own errors, which follow the status. None of them ends a delivery.
+ */
+const COMMON_FAILURES: Readonly<Record<string, Failure>> = {
+  'no connection before storing': PLATFORM_FAILURES['no connection before storing'],
+  'no connection after storing': PLATFORM_FAILURES['no connection after storing'],
+  'late and no connection after storing': PLATFORM_FAILURES['late and no connection after storing'],
+  'a response without its body': PLATFORM_FAILURES['a response without its body'],
+  'half a response': PLATFORM_FAILURES['half a response'],
+  'the page of a proxy': PLATFORM_FAILURES['the page of a proxy'],
+  'a redirect': PLATFORM_FAILURES['a redirect'],
+  'throttled with Retry-After': PLATFORM_FAILURES['throttled with Retry-After'],
+  'slow responses': PLATFORM_FAILURES['slow responses'],
+  unavailable: { respond: { status: 503 } },
+  'an unknown error': { respond: { status: 500 } },
+  throttled: { respond: { status: 429 } },
+  'an expired token': { respond: { status: 401 } },
+}
+const COMMON_NAMES = Object.keys(COMMON_FAILURES)
+
 export type PlatformFailure = keyof typeof PLATFORM_FAILURES
 
 export const PLATFORM_FAILURE_NAMES = Object.keys(PLATFORM_FAILURES) as PlatformFailure[]
@@ -67,4 +88,15 @@ export const REJECTED_EVENT_NAME = 'Lead'
 export function toFaultRule(failure: PlatformFailure, seed: number): FaultRule {
   const match = failure === REJECTS_CONTENT ? { event_name: REJECTED_EVENT_NAME } : undefined
   return { ...(match && { match }), probability: 0.7, seed, ...PLATFORM_FAILURES[failure] }
+}
+
+/**
+ * The same trouble at a platform beside the Graph API, in the errors of its own part: the failure
+ * of this name where the part has it, and else one that the seed chooses.
+ */
+export function toPartRule(failure: PlatformFailure, seed: number) {
+  const name = Object.hasOwn(COMMON_FAILURES, failure)
+    ? failure
+    : (COMMON_NAMES[seed % COMMON_NAMES.length] as string)
+  return { probability: 0.7, seed, ...COMMON_FAILURES[name] }
 }

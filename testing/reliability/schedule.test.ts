@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { parseFaultRules } from '../../graph-simulator/fault-rules.ts'
-import { PLATFORM_FAILURE_NAMES, toFaultRule } from './platform-failures.ts'
+import { PLATFORM_PARTS } from '../../graph-simulator/platform-parts.ts'
+import { startSimulator } from '../../graph-simulator/simulator-server.ts'
+import { PART_SCRIPTS } from './inject-fault.ts'
+import { PLATFORM_FAILURE_NAMES, toFaultRule, toPartRule } from './platform-failures.ts'
 import { createSchedule, describeFault, parseFaultNames } from './schedule.ts'
 
 const EVERYTHING = { 'fill disk': true, 'promote standby': true }
@@ -37,4 +40,12 @@ it('plans chosen faults alone', () => {
 it('has a rule that the simulator takes for every failure of the platform', () => {
   const rules = PLATFORM_FAILURE_NAMES.map((name, index) => toFaultRule(name, index))
   assert.deepEqual(parseFaultRules({ rules }), { rules })
+})
+
+it('has a rule that every other part of the simulator takes, too', async test => {
+  const { url, close } = await startSimulator({ host: '127.0.0.1', port: 0 })
+  test.after(close)
+  const rules = PLATFORM_FAILURE_NAMES.map((name, index) => toPartRule(name, index))
+  assert.equal(PART_SCRIPTS.length, PLATFORM_PARTS.length)
+  for (const script of PART_SCRIPTS) await script(url, rules)
 })

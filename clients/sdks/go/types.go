@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 071938f0d426a1af430569588bd0ea40cf7f4d74b5f714b74acbcd302d338e93). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 6af884ef9e4adba83c9005da5474b1c565268879b1fbd7f51dc070adb1254981). DO NOT EDIT.
 
 package signalbox
 

@@ -12,6 +12,7 @@ import { PeriodSelect } from '../components/period-select.tsx'
 import { Time } from '../components/time.tsx'
 import { overviewQuery } from '../issues/issue-queries.ts'
 import { useTrackerParams, useTrackers } from '../layout/scope.ts'
+import { DestinationSummaries } from '../overview/destination-summary.tsx'
 import { HourTable } from '../overview/hour-table.tsx'
 import { StageCard } from '../overview/stage-card.tsx'
 
@@ -61,6 +62,9 @@ function Stages({ workspace, overview, hours }: StagesProps) {
             <StageCard key={stage.stage} workspace={workspace} stage={stage} />
           ))}
         </SimpleGrid>
+      )}
+      {!isEmpty && (
+        <DestinationSummaries workspace={workspace} destinations={overview.destinations} />
       )}
       {since !== null && since > from && (
         <Text size="sm" c="dimmed">

@@ -55,11 +55,13 @@ function addUnstorableTexts(errors: FieldErrorList, path: string, value: unknown
   }
 }
 
+export const NOT_JSON = 'The body is not valid JSON.'
+
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Refusal(400, 'The body is not valid JSON.')
+    throw new Refusal(400, NOT_JSON)
   }
 }
 
@@ -146,6 +148,27 @@ export function registerBodyParsers(app: FastifyInstance): void {
   })
 }
 
+/**
+ * Registers body parsers that leave the bytes to the operation, for the routes of one scope. They
+ * verify them as sent, before anything is decompressed.
+ */
+export function registerByteParsers(scope: FastifyInstance, mediaTypes: readonly string[]): void {
+  const options = { parseAs: 'buffer' } as const
+  const takeBytes: BodyParser = (request, bytes, done) => {
+    request.bodyBytes = bytes.length
+    verifyBody(request, bytes).then(() => done(null, bytes), done)
+  }
+  const refusal = new Refusal(415, `Send the body as ${mediaTypes.join(' or ')}.`)
+  const refuse: BodyParser = (_, bytes, done) => done(bytes.length > 0 ? refusal : null)
+  const takeText: BodyParser = (request, bytes, done) =>
+    (request.bodyRules?.isTextAllowed ? takeBytes : refuse)(request, bytes, done)
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser([...mediaTypes], options, takeBytes)
+  scope.addContentTypeParser('text/plain', options, takeText)
+  scope.addContentTypeParser('*', options, refuse)
+}
+
+type BodyParser = (request: FastifyRequest, bytes: Buffer, done: BodyCallback) => void
 type BodyCallback = (error: Error | null, body?: unknown) => void
 
 /** Uses a callback, because a promise per body takes longer than most bodies wait. */

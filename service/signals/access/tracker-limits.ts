@@ -16,11 +16,11 @@ interface PublishableLimits {
   publishableKey: RateLimit | null
 }
 
-interface TrackerLimits extends PublishableLimits {
+export interface TrackerLimits extends PublishableLimits {
   tracker: RateLimit | null
 }
 
-type BrowserRequest = AddressedRequest & {
+export type BrowserRequest = AddressedRequest & {
   tracker: TrackerIdentity
   browser: BrowserCaller | null
 }
@@ -49,6 +49,25 @@ export function limitTrackers(app: ServiceApp, limits: TrackerLimits): void {
     if (refusal) done(refusal)
     else done()
   })
+}
+
+/**
+ * Takes the further events of a batch, whose first event `limitTrackers` took: the limits count
+ * events. Returns how many there was quota for, and the refusal of the others.
+ */
+export function takeFurtherEvents(
+  limits: TrackerLimits,
+  { request, count }: { request: BrowserRequest; count: number },
+  reply: HeaderWriter,
+): { taken: number; refusal: Refusal | null } {
+  for (let taken = 0; taken < count; taken += 1) {
+    const announced = taken === count - 1 ? reply : NO_HEADERS
+    const refusal = request.browser
+      ? consumeBrowserLimits(limits, request, announced)
+      : limits.tracker && consumeRateLimit(limits.tracker, request.tracker.trackerId, announced)
+    if (refusal) return { taken, refusal }
+  }
+  return { taken: count, refusal: null }
 }
 
 /**

@@ -1,5 +1,11 @@
 import { LRUCache } from 'lru-cache'
-import { GRANT_STEM, REFUSAL_STEM, withoutMarks } from './consent-vocabulary.ts'
+import type { ConsentMeaning } from './consent-statement.ts'
+import {
+  GRANT_STEM,
+  PERSONALIZING_WORDS,
+  REFUSAL_STEM,
+  withoutMarks,
+} from './consent-vocabulary.ts'
 import { splitWords } from './consent-words.ts'
 
 /**
@@ -18,6 +24,10 @@ export interface AnswerText {
   isOptStatement: boolean
   /** `granted` and `denied`: in a member such as `opt_out` they may be meant either way. */
   isParticiple: boolean
+  /** It restricts in its own words, so it says the same in `restricted_data_use`. */
+  isRestriction: boolean
+  /** It names consent (`NO_CONSENT`), so it refuses under any name. */
+  isAboutConsent: boolean
 }
 
 const YES = `granted grant grants allow allowed allows accept accepted acceptance yes y true on
@@ -34,22 +44,24 @@ const NO = `denied deny denies no n false off disable disabled inactive deactiva
   withdrawn withdrawal revoke revoked disallow disallowed block blocked prohibit prohibited
   forbid forbidden restricted limited objected disagree disagreed unauthorized unauthorised
   unchecked deselected nothing 0 nope non nein nie niet nej nei nee ei ne hayir hayır nem nao
-  necessaryonly minimal minimum d f aus uit nu οχι 不可
-  いいえ 否 нет ні לא ไม่ khong tidak tolak optout optedout
+  necessaryonly minimal minimum restrict limit notarget notrack noads nomarketing
+  d f aus uit nu οχι 不可
+  いいえ 否 нет ні לא ไม่ नहीं না khong tidak tolak optout optedout
   optouts dn`
 const NO_ALONE = 'out none never not'
 const FLIPS = `not no non never without none nicht kein keine niet ikke inte pas не 不 sans ohne
   senza sin zonder uden utan`
 const OPTS_IN = 'optin optedin'
-/** `not_set` is read before `not` flips. */
+/** `not_set` is read before `not` flips. To have obtained an answer says nothing about it. */
 const UNSET = `unset unspecified undefined unknown undetermined null nil pending unanswered
-  notset notdetermined determined unavailable na nan noanswer nopreference default u p`
+  notset notdetermined determined obtained unavailable na nan noanswer nopreference default u p`
 const FILLERS = `explicit explicitly thanks thank you gerne edildi danke merci gracias grazie
   bedankt tack takk
   i do we she he consent status state all any everything every full user users
   visitor visitors vendors vendor purposes purpose categories cookies cookie on to has was is of
   the my continue continuer continua continuar weiter fortfahren choice click clicked notice
-  button event tracking track sell share ads data by via banner
+  button event tracking track sell share ads data by via banner switch services
+  service partners type
   tout tous toutes alle alles todos todas tutti`
 const EVERYTHING = 'all everything every any full tout tous toutes alle alles todos todas tutti'
 
@@ -57,11 +69,20 @@ const toSet = (words: string): ReadonlySet<string> => new Set(withoutMarks(words
 const [YES_WORDS, NO_WORDS, FLIP_WORDS] = [toSet(YES), toSet(NO), toSet(FLIPS)]
 const [YES_ALONE_WORDS, NO_ALONE_WORDS] = [toSet(YES_ALONE), toSet(NO_ALONE)]
 const [OPT_IN_WORDS, UNSET_WORDS] = [toSet(OPTS_IN), toSet(UNSET)]
-const [FILLER_WORDS, EVERYTHING_WORDS] = [toSet(FILLERS), toSet(EVERYTHING)]
+const [FILLER_WORDS, EVERYTHING_WORDS] = [
+  toSet(`${FILLERS} ${PERSONALIZING_WORDS}`),
+  toSet(EVERYTHING),
+]
 const NOT_A_REFUSAL = toSet(
   'no n false off 0 non nein nie niet nej nei nee ei ne hayir nem nao нет 否',
 )
 const PARTICIPLES = toSet('denied rejected refused declined revoked withdrawn disallowed')
+
+/** "Disabled" is none of them: in an opt-out it means that the opt-out is off. */
+const RESTRICTION = new RegExp(
+  '^(?!(?:not?|non|never) (?:restrict|limit))(?=.*\\b(?:restrict|limit|block|prohibit|suppress|' +
+    'non (?:personali[sz]ed|behaviou?ral|targeted)))',
+)
 
 /** Also Adobe's "in" and "out". */
 const OPT_STATEMENT = /^opt|^(?:in|out)$/
@@ -100,6 +121,8 @@ function toAnswer(answer: Answer): AnswerText {
     isRefusal: false,
     isOptStatement: false,
     isParticiple: false,
+    isRestriction: false,
+    isAboutConsent: false,
   }
 }
 
@@ -113,14 +136,23 @@ function interpretAnswer(words: string[]): AnswerText {
   const isAboutAll = words.some(word => EVERYTHING_WORDS.has(word))
   const told = words.filter(word => !FILLER_WORDS.has(word) || words.length === 1)
   const isOptStatement = told.some(word => OPT_STATEMENT.test(word))
-  const answer = told.length === 0 ? toPlainAnswer(words, isAboutAll) : countAnswer(told)
+  const answer = NO_CONSENT.test(words.join(' ')) ? 'no' : countOrFill(words, told, isAboutAll)
   return {
     answer,
     isAboutAll,
     isRefusal: answer === 'no' && (told.some(isRefusalWord) || words.length > 1),
     isOptStatement,
     isParticiple: told.some(word => PARTICIPLES.has(word)),
+    isRestriction: answer === 'no' && RESTRICTION.test(words.join(' ')),
+    isAboutConsent: words.includes('consent'),
   }
+}
+
+/** `PA_CONSENT_TYPE_NO_CONSENT`: whatever stands before it. */
+const NO_CONSENT = /(?:^| )(?:no|without) consent$/
+
+function countOrFill(words: string[], told: string[], isAboutAll: boolean): Answer {
+  return told.length === 0 ? toPlainAnswer(words, isAboutAll) : countAnswer(told)
 }
 
 function isGrantWord(word: string): boolean {
@@ -137,9 +169,15 @@ function toPlainAnswer(words: string[], isAboutAll: boolean): Answer {
   return words.length === 1 && words[0] === 'consent' ? 'yes' : 'unclear'
 }
 
+/** `NOT_REQUIRED` and `NO_CHOICE`: nobody was asked, or nobody answered. */
+const NOT_ASKED = new RegExp(
+  '\\bnot (set|required|needed|applicable|configured|asked|available|answered)\\b|' +
+    '^(consent )?no (choice|interaction|decision|response)$',
+)
+
 function countAnswer(words: string[]): Answer {
   if (words.length === 1) return readSingleWord(words[0] as string)
-  if (words.some(word => UNSET_WORDS.has(word)) || words.join(' ') === 'not set') return 'unset'
+  if (words.some(word => UNSET_WORDS.has(word)) || NOT_ASKED.test(words.join(' '))) return 'unset'
   let [flips, unknown, grants] = [0, 0, 0]
   for (const word of words) {
     if (FLIP_WORDS.has(word) || NO_WORDS.has(word) || REFUSAL_STEM.test(word)) flips += 1
@@ -159,4 +197,16 @@ function readSingleWord(word: string): Answer {
   if (NO_WORDS.has(word) || NO_ALONE_WORDS.has(word) || REFUSAL_STEM.test(word)) return 'no'
   const isGrant = isGrantWord(word) || YES_ALONE_WORDS.has(word) || EVERYTHING_WORDS.has(word)
   return isGrant ? 'yes' : 'unclear'
+}
+
+/**
+ * "Denied" in an opt-out may mean the opt-out or the consent; "deny", "no" and `false` are about
+ * the opt-out.
+ */
+export function readOptOut(said: AnswerText): ConsentMeaning {
+  const { answer, isOptStatement, isParticiple, isRestriction } = said
+  if (answer === 'yes') return isOptStatement ? 'permitted' : 'refused'
+  if (answer !== 'no') return answer
+  if (isOptStatement || isRestriction) return 'refused'
+  return isParticiple ? 'unclear' : 'permitted'
 }

@@ -10,7 +10,9 @@ import {
   addGppString,
   isPurposeConsents,
   isScalar,
+  PURPOSE_BITS,
   readGpp,
+  readNumber,
   readTcfPurposes,
   type Said,
 } from './iab-codes.ts'
@@ -28,7 +30,8 @@ export function readCoded(statements: ConsentStatements, place: Place, member: M
     statements.withOthers.add(place.source)
     return true
   }
-  const mayHavePurposes = typeof value === 'object' && PURPOSES_NAME.test(name)
+  const isOfPurposes = typeof value === 'object' || PURPOSE_BITS.test(String(value))
+  const mayHavePurposes = isOfPurposes && PURPOSES_NAME.test(name)
   if (!mayHavePurposes || !isPurposeConsents(place, name, value)) return false
   return readTcfPurposes(statements, member)
 }
@@ -53,6 +56,8 @@ function findCodedForm(place: Place, { meaning, name }: Member): CodedForm | nul
 const STATUS_NAME = /status|state|authori[sz]ation|value/i
 const ATT_PATH = /(?:^|\.)(?:att|app_?tracking_?transparency)$/i
 
+const NO_CONSENT_STRING: Said = { subject: 'advertising', meaning: 'refused', isForm: false }
+
 type CodedMember = Member & { coded: CodedForm }
 
 function readForm(statements: ConsentStatements, place: Place, member: CodedMember): boolean {
@@ -61,6 +66,10 @@ function readForm(statements: ConsentStatements, place: Place, member: CodedMemb
     case 'tc_string':
       // Some call the text of a cookie so.
       if (place.source === 'consent' && isCookieText(value)) return false
+      // `gdpr_consent_string: "0"`, as AdColony has it.
+      if (typeof value === 'string' && readAnswer(value).answer === 'no') {
+        return addCode(statements, place, { field, said: NO_CONSENT_STRING })
+      }
       statements.tcStrings.push({ field, text: value })
       return true
     case 'additional_consent':
@@ -87,6 +96,7 @@ function readForm(statements: ConsentStatements, place: Place, member: CodedMemb
       return readGoogleParameter(statements, place, member)
     case 'att':
     case 'gpp_opt_out':
+    case 'purpose_status':
       return readNumber(statements, place, member)
     case 'trustarc_level':
       return readTrustArcLevel(statements, place, member)
@@ -107,9 +117,19 @@ function isPlainLabel(value: unknown): boolean {
   return typeof value === 'string' && readAnswer(value).answer !== 'no'
 }
 
-/** `ccpa: true` says that the law applies, and an object has the string or the choices inside. */
+const CONSENT_STATE = /(?:^|\.)consent[-_ ]?state$/i
+
+/**
+ * `ccpa: true` says that the law applies, and an object has the string or the choices inside. In
+ * mParticle's state, consent of the CCPA is the opt-out.
+ */
 function readUsPrivacy(statements: ConsentStatements, place: Place, member: CodedMember): boolean {
   const { field, value, name } = member
+  if (isObject(value) && CONSENT_STATE.test(place.path) && Object.hasOwn(value, 'consented')) {
+    const meaning = readAnswer(value.consented).answer === 'no' ? 'permitted' : 'refused'
+    const said: Said = { subject: 'sale', meaning, why: 'opted_out' }
+    return addCode(statements, place, { field: `${field}.consented`, said })
+  }
   if (isObject(value) || Array.isArray(value)) return false
   if (/^ccpa$/i.test(name) && /^(?:true|false|[01])$/i.test(`${value}`)) {
     statements.withOthers.add(place.source)
@@ -181,38 +201,18 @@ function readTrustArcLevel(
 ): boolean {
   const listed: unknown[] = Array.isArray(value) ? value : [value]
   const levels = listed.map(level => (isScalar(level) ? Number(level) : -1))
-  const isTrustArc = owner.source === 'asserted' || owner.source === 'implied'
+  const isTrustArc = /^(?:asserted|implied)$/i.test(`${readSource(owner)}`)
   if (!isTrustArc || !levels.every(level => level >= 0 && level <= 3)) return false
   const highest = Math.max(0, ...levels)
   const meaning = highest === 0 ? 'unset' : highest === 3 ? 'granted' : 'refused'
   return addCode(statements, place, { field, said: { subject: 'advertising', meaning } })
 }
 
-const ATT_MEANINGS: Readonly<Record<string, ConsentMeaning>> = {
-  1: 'refused',
-  2: 'refused',
-  3: 'granted',
-}
-const GPP_MEANINGS: Readonly<Record<string, ConsentMeaning>> = {
-  0: 'unset',
-  1: 'refused',
-  2: 'permitted',
-}
-
-/**
- * Numbers of Apple's authorization status, and of the opt-outs in a decoded GPP section. Other
- * answers are read like those of any other name.
- */
-function readNumber(statements: ConsentStatements, place: Place, member: CodedMember): boolean {
-  const { coded, field, value } = member
-  if (!isScalar(value)) return false
-  const meaning = (coded === 'att' ? ATT_MEANINGS : GPP_MEANINGS)[value]
-  if (meaning === undefined) return false
-  const said: Said =
-    coded === 'att'
-      ? { subject: 'advertising', meaning }
-      : { subject: 'sale', meaning, why: 'gpp_opt_out' }
-  return addCode(statements, place, { field, said })
+/** `source` or `SOURCE`. */
+function readSource(owner: UntrustedObject): unknown {
+  const name = Object.keys(owner).find(each => /^source$/i.test(each))
+  const source = name === undefined ? null : owner[name]
+  return isScalar(source) ? source : null
 }
 
 /** The device has no advertising ID, because its person limits ad tracking. */

@@ -6,6 +6,7 @@ import {
   type ConsentSignal,
   isCapturedAfterOptOut,
   parseCapturedAt,
+  toCredibleTime,
 } from './consent-signal.ts'
 import {
   type CombinedConsent,
@@ -27,7 +28,7 @@ import {
 import { readConsent } from './read-consent.ts'
 
 /** Version of the consent rules, stored as `consent_normalization_version`. */
-export const CONSENT_RULES_VERSION = '4'
+export const CONSENT_RULES_VERSION = '5'
 
 /**
  * The members of a submission that the decision reads. Apart from the basis, nothing has validated
@@ -124,8 +125,10 @@ export function createDecider(inputs: ConsentInputs, context: ConsentContext): C
   const captured = parseCapturedAt(toObject(inputs.consent)?.captured_at)
   const statements = readConsent(inputs, context.categories ?? null)
   const warnings = buildCaptureWarnings(captured, context)
+  const credibleTime = toCredibleTime(captured, context.receivedAt)
   const decideFor = (needs: PlatformConsentNeeds) => {
-    const signals = reduceSignals(statements, inputs, { ...context, needs, captured })
+    const time = { captured, credibleTime }
+    const signals = reduceSignals(statements, inputs, { ...context, ...time, needs })
     return decide(statements, signals, { needs, warnings })
   }
   return { decide: decideFor, refusedVendors: findRefusedVendors(statements) }

@@ -6,6 +6,7 @@ import { type ConsentDecision, type ConsentInputs, decideConsent } from './conse
 import { CONSENT_FORMS, findMeaning, indexCategories, normalizeName } from './consent-forms.ts'
 import type { ConsentContext } from './consent-signal.ts'
 import variants from './vectors/consent-form-variants.json' with { type: 'json' }
+import platformForms from './vectors/consent-platform-forms.json' with { type: 'json' }
 
 const RECEIVED_AT = new Date('2026-11-21T12:00:00Z')
 const GRANTED = { advertising: 'granted' }
@@ -102,6 +103,31 @@ describe('forms that are not in the table', () => {
     }
   })
 })
+
+/** Forms of consent platforms, shop systems and SDKs; see `vectors/README.md`. */
+describe('forms of more platforms', () => {
+  for (const { platform, refusals, grants, neutral } of platformForms) {
+    it(`are read as ${platform} means them`, () => {
+      for (const form of refusals) {
+        for (const members of [{ consent: { ...GRANTED, ...form } }, besideMode(form)]) {
+          assert.notEqual(decide(members).outcome, 'granted', JSON.stringify(members))
+        }
+      }
+      for (const consent of grants) {
+        assert.equal(decide({ consent }).outcome, 'granted', JSON.stringify(consent))
+      }
+      for (const form of neutral) {
+        for (const members of [{ consent: { ...GRANTED, ...form } }, besideMode(form)]) {
+          assert.equal(decide(members).outcome, 'granted', JSON.stringify(members))
+        }
+      }
+    })
+  }
+})
+
+function besideMode(consent: object) {
+  return { consent, consent_mode: MODE }
+}
 
 describe("a tracker's own categories", () => {
   const categories = indexCategories({ C0006: 'advertising', C0004: 'other', '97': 'sale' })

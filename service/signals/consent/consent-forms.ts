@@ -64,7 +64,7 @@ const OPT_OUT_SUBJECTS: Readonly<Record<string, ConsentSubject>> = {
 const CODED_FORMS: ReadonlySet<string> = new Set<CodedForm>([
   ...(['us_privacy', 'gpp', 'gcs', 'gcd', 'tc_string', 'tcf_purposes'] as const),
   ...(['additional_consent', 'gdpr_applies', 'att', 'gpp_opt_out', 'provenance'] as const),
-  ...(['trustarc_level'] as const),
+  ...(['trustarc_level', 'purpose_status'] as const),
 ])
 
 /** Keeps what the words of the name say about its shape: whether it is a list, or of vendors. */
@@ -78,7 +78,9 @@ function toMeaning(meaning: FormMeaning, name: string): NameMeaning {
     return { ...base, ...optOut, coded: meaning, subject: 'sale' }
   }
   // Others may have a member of this name; it is read by its words then.
-  if (meaning === 'trustarc_level') return { ...readName(name), coded: meaning }
+  if (meaning === 'trustarc_level' || meaning === 'purpose_status') {
+    return { ...readName(name), coded: meaning }
+  }
   if (CODED_FORMS.has(meaning)) return { ...base, coded: meaning as CodedForm }
   if (meaning === 'meta') return { ...base, subject: 'advertising', vendor: 'meta', canGrant: true }
   const optOut = OPT_OUT_SUBJECTS[meaning]
@@ -173,9 +175,18 @@ function remember(name: string): NameMeaning {
   return meaning
 }
 
-/** `truste.eu.cookie.notice_preferences` ends with a name whose codes we know. */
+/** `TRUSTE.eu.cookie_notice_preferences` ends with a name whose codes we know. */
 function findCodedEnd(name: string): NameMeaning | undefined {
-  const end = name.slice(name.lastIndexOf('.') + 1)
-  const form = end === name ? undefined : FORM_BY_NAME.get(normalizeName(end))
-  return form?.codes || form?.coded ? { ...form, isPlain: false } : undefined
+  const ends = [...name.matchAll(/[._]/g)].slice(-END_PARTS_MAX).map(({ index }) => index + 1)
+  for (const start of ends) {
+    const end = normalizeName(name.slice(start))
+    const form = FORM_BY_NAME.get(end)
+    const isLong = name[start - 1] === '.' || end.length > SHORT_END_LENGTH
+    if (isLong && (form?.codes || form?.coded)) return { ...form, isPlain: false }
+  }
+  return undefined
 }
+
+const END_PARTS_MAX = 4
+/** `user_groups` does not end with a form; `my_notice_preferences` does. */
+const SHORT_END_LENGTH = 12

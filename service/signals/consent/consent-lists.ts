@@ -39,6 +39,10 @@ export function readList(statements: ConsentStatements, place: Place, member: Li
     addMissingAdvertising(statements, place, { field: member.field, isForm: false })
     return true
   }
+  if (list === 'accepted' && items.length === 0 && isFirstCodeAlone(member, value)) {
+    addMissingAdvertising(statements, place, { field: member.field, isForm: false })
+    return true
+  }
   if (list === null || (value.length > 0 && items.length === 0)) {
     return isListOfUnknownServices(member) && addServices(statements, place, member)
   }
@@ -72,6 +76,13 @@ function isListOfCodes(inside: Place, { value, meaning, owner }: ListMember): bo
 
 const CODE = /^\d{1,4}$/
 
+/** `purposes: {allowed: [1]}`: of what has numbers, the first one is what is necessary. */
+function isFirstCodeAlone({ field, meaning }: ListMember, value: unknown[]): boolean {
+  const isOfPurposes = !meaning.hasVendors && /purpose|categor|group|consent/i.test(field)
+  const [code] = value
+  return isOfPurposes && value.length === 1 && isScalar(code) && /^[01]$/.test(`${code}`)
+}
+
 /** What an item of a list is about. */
 interface Item {
   subject: Subject
@@ -84,7 +95,7 @@ interface Item {
 export function readItem(place: Place, item: unknown): Item[] {
   const name = isObject(item) ? findItemName(item) : item
   if (typeof name !== 'string' && typeof name !== 'number') return []
-  const meaning = findMeaningAt(place, String(name))
+  const meaning = findMeaningAt(place, name === '*' ? 'all' : String(name))
   const isAll = meaning.subject === null && meaning.isAboutAll
   if (meaning.subject === null && !isAll) return []
   const subject = resolveSubject(meaning, null)
@@ -183,9 +194,10 @@ export function addAccepted(
   const isPartial = meaning.hasVendors || meaning.isChannel || place.parent?.isChannel === true
   const isEmpty = value.length === 0 && (list === 'accepted' || meaning.subject === 'advertising')
   const leavesOut = !isPartial && items.some(isOther) && !about.some(isOfAdvertising)
+  const isStorageOnly = /purposes/i.test(field) && items.length > 0 && items.every(isOfStorage)
   // `services: {marketing: []}` has no service of advertising.
   const isCategory = isEmpty && meaning.subject === 'advertising' && meaning.vendor === null
-  if (!(isEmpty || leavesOut) || (place.isVendorList && !isCategory)) return
+  if (!(isEmpty || leavesOut || isStorageOnly) || (place.isVendorList && !isCategory)) return
   addMissingAdvertising(statements, place, {
     field,
     isForm: meaning.isForm && items.length > 0 && items.filter(isOther).every(isInForm),
@@ -228,6 +240,11 @@ export function addOtherVendors(
 /** Social media are not all of advertising. */
 function isOfAdvertising({ subject }: Item): boolean {
   return subject.subject !== 'social_media'
+}
+
+/** Didomi's `purposes: ["cookies"]` is purpose 1 alone. */
+function isOfStorage({ subject }: Item): boolean {
+  return subject.subject === 'tcf_1'
 }
 
 /** A list of channels says nothing about purposes. */

@@ -46,6 +46,8 @@ export interface NameMeaning {
   isActOfAll: boolean
   /** Whether it has a word for consent: `acme_consent: "denied"` refuses, whatever "acme" is. */
   isConsent: boolean
+  /** Whether it asks for an answer (`ads_opt_in`), and does not only name a purpose. */
+  canAsk: boolean
   /** Whether the name may be stored: it has known words only. */
   isPlain: boolean
 }
@@ -63,6 +65,7 @@ export type CodedForm =
   | 'att'
   | 'gpp_opt_out'
   | 'trustarc_level'
+  | 'purpose_status'
   | 'provenance'
 
 export const NO_MEANING: NameMeaning = {
@@ -84,6 +87,7 @@ export const NO_MEANING: NameMeaning = {
   isAboutAll: false,
   isActOfAll: false,
   isConsent: false,
+  canAsk: false,
   isPlain: false,
 }
 
@@ -176,6 +180,7 @@ function interpretWords(words: string[]): NameMeaning {
     isChannel: subject === 'other' && (kinds.has('channel') || kinds.has('subscription')),
     isAboutAll: kinds.has('all'),
     isActOfAll: kinds.has('all') && ACT_OF_ALL.test(words.join(' ')),
+    canAsk: kinds.has('consent') && !isNegative,
     isConsent: words.some(word => CONSENT_WORD.test(word)),
     isPlain: unknown === 0,
   }
@@ -202,7 +207,7 @@ function isAttStatus(words: string[]): boolean {
 
 function isLabelWord(word: string): boolean {
   const kind = WORD_KINDS.get(word)
-  return kind === 'ending' || kind === 'interface' || word === 'required'
+  return kind === 'ending' || kind === 'interface' || word === 'required' || word === 'set'
 }
 
 function findVendor(counts: WordCounts, words: string[]): string | null {

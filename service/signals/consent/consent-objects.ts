@@ -2,8 +2,9 @@ import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
 import { readAnswer } from './consent-answers.ts'
 import { findMeaning } from './consent-forms.ts'
 import { addAccepted, addMissingAdvertising, addOtherVendors, readItem } from './consent-lists.ts'
-import { addSubject, findMeaningAt, type Place } from './consent-place.ts'
+import { addSubject, findMeaningAt, isOfAll, type Member, type Place } from './consent-place.ts'
 import type { ConsentStatements, ConsentSubject } from './consent-statement.ts'
+import { isNecessaryOnly } from './consent-words.ts'
 
 /**
  * Reads two shapes of accepted purposes that are objects: Borlabs lists the services of each
@@ -80,18 +81,55 @@ function findRefusable(place: Place, name: string, text: unknown) {
   return [{ name, subject: item.subject }]
 }
 
+/** `{level: 1, label: "necessary"}` is a choice of no more than that; an item is one of several. */
+export function addNecessaryLevel(
+  statements: ConsentStatements,
+  place: Place,
+  object: UntrustedObject,
+): void {
+  if (place.isItem || place.isVendorList) return
+  const isNecessary = Object.entries(object).some(
+    ([name, value]) =>
+      LABEL_NAME.test(name) && typeof value === 'string' && isNecessaryLevel(value),
+  )
+  if (!isNecessary) return
+  const isLevel = LEVEL_NAME.test(place.path) || Object.keys(object).some(n => LEVEL_NAME.test(n))
+  if (isLevel) addMissingAdvertising(statements, place, { field: place.path, isForm: false })
+}
+
+const LABEL_NAME =
+  /^(?:(?:cookie|consent|privacy|level|choice|option)s?[-_ ]?)*(?:label|name|text|title|key|type)$/i
+const LEVEL_NAME = new RegExp(
+  '(?:^|\\.)(?:(?:cookie|consent|privacy|user|your)s?[-_ ]?)*' +
+    '(?:level|choice|selection|selected|decision|answer)$',
+  'i',
+)
+
+function isNecessaryLevel(text: string): boolean {
+  return isNecessaryOnly(text) || /^(?:basic|minimal|functional only)$/i.test(text)
+}
+
 /** `s3` of consentmanager. */
-const LETTER_CODE = /^[a-z]?\d{1,4}$/i
+const LETTER_CODE = /^-?[a-z]?\d{1,4}$/i
 
 const ID = /^[0-9a-f-]{4,}$/i
 
-/** `{1: 1, 2: 0, 3: 0}`: of categories that have numbers, at most the necessary one is accepted. */
+/** `{1: 1, 2: 0, 3: 0}`: of categories that have numbers, only the first ones are accepted. */
 function isRefusalOfCodes(names: string[], values: unknown[]): boolean {
   const isCode = (name: string) => LETTER_CODE.test(name) && findMeaning(name).subject === null
   if (names.length < 2 || !names.every(isCode)) return false
-  const answers = values.map(value => readAnswer(value).answer)
+  const numbers = names.map((name, index) => ({ number: Number(name), value: values[index] }))
+  const answers = numbers
+    .sort((left, right) => left.number - right.number)
+    .map(({ value }) => readAnswer(value).answer)
   const refused = answers.filter(answer => answer === 'no').length
-  return refused >= 2 && refused >= names.length - 1
+  return refused >= 2 && (refused >= names.length - 1 || isRefusedFrom(answers))
+}
+
+/** `{1: 1, 2: 0, 3: 0, 4: 0}`: those after the first ones are refused, and they are the most. */
+function isRefusedFrom(answers: string[]): boolean {
+  const first = answers.indexOf('no')
+  return answers.slice(first).every(answer => answer === 'no') && first * 2 < answers.length
 }
 
 /** Segment's `{All: false, "Google Ads": true}` refuses every vendor that it does not name. */
@@ -104,6 +142,36 @@ function addAllVendors(statements: ConsentStatements, place: Place, object: Untr
 
 function isName(value: unknown): boolean {
   return typeof value === 'string' && readAnswer(value).answer === 'unclear'
+}
+
+/** Content systems keep a value for each language: `{"en-US": false}`. */
+const LOCALE = /^[a-z]{2}[-_][A-Z]{2}$/
+
+/** `{ad_storage: {default: false, update: true}}`, as the Google tag keeps its states. */
+export function toStateMember({ parent }: Place, member: Member): Member {
+  const isOfMode = parent?.subject?.startsWith('ad_') === true
+  const isState = isOfMode && /^(?:default|update)$/.test(member.name)
+  const isOfLanguage = parent !== null && !isOfAll(parent) && LOCALE.test(member.name)
+  return isState || isOfLanguage ? { ...member, meaning: findMeaning('value') } : member
+}
+
+/** Of a history of answers with times, the latest one counts; without times, all of them do. */
+export function selectCurrent({ name, value }: { name: string; value: unknown[] }): unknown[] {
+  if (!HISTORY.test(name) || value.length < 2 || !value.every(isObject)) return value
+  const times = value.map(readTime)
+  if (times.includes(null)) return value
+  const latest = times.reduce<number>((found, time) => Math.max(found, time ?? 0), 0)
+  return value.filter((_item, index) => times[index] === latest)
+}
+
+const HISTORY = /^(?:[a-z]+[-_]?)?history$/i
+const TIME_NAME = /^(?:ts|at|date|time|timestamp|.*[a-z](?:At|_at|Time|Date|_time|_date|stamp))$/
+
+function readTime(item: UntrustedObject): number | null {
+  const name = Object.keys(item).find(each => TIME_NAME.test(each))
+  const time = name === undefined ? null : item[name]
+  const read = typeof time === 'number' ? time : Date.parse(typeof time === 'string' ? time : '')
+  return Number.isFinite(read) ? read : null
 }
 
 /** A longer path is a name like any other. */

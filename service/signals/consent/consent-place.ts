@@ -1,5 +1,5 @@
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
-import { type AnswerText, readAnswer } from './consent-answers.ts'
+import { type AnswerText, readAnswer, readOptOut } from './consent-answers.ts'
 import { findMeaning, normalizeName } from './consent-forms.ts'
 import type { CategoryMeanings, NameMeaning } from './consent-names.ts'
 import type {
@@ -18,6 +18,8 @@ export interface Place {
   parent: Subject | null
   codes: ReadonlyMap<string, NameMeaning> | null
   isVendorList: boolean
+  /** Whether the object is an item of a list. */
+  isItem: boolean
   categories: CategoryMeanings | null
   /** How many members may still be read. Shared by all places of a submission. */
   budget: { members: number }
@@ -77,14 +79,17 @@ export function toInside(place: Place, member: Member): Place {
     parent: findInnerParent(place, member),
     codes: findCodes(place, member),
     isVendorList: meaning.hasVendors,
+    isItem: false,
   }
 }
 
 /** IDs of vendors and categories: digits, or hexadecimal digits. */
 const OPAQUE_NAME = /^\d+$|^[0-9a-f-]*\d[0-9a-f-]{5,}$/i
 
-function findInnerParent(place: Place, { meaning, name }: Member): Subject | null {
+function findInnerParent(place: Place, member: Member): Subject | null {
+  const { meaning, name } = member
   const { subject } = meaning
+  if (PREFERENCES.test(name) && !hasPurposeBeside(member)) return place.parent
   if (subject !== null && (subject !== 'everything' || meaning.isNegative)) {
     return resolveSubject(meaning, place.parent)
   }
@@ -94,6 +99,14 @@ function findInnerParent(place: Place, { meaning, name }: Member): Subject | nul
   if (subject === 'everything' && place.parent === null) return toSubject(meaning)
   if (isUnknown && (place.isVendorList || OPAQUE_NAME.test(name))) return UNKNOWN_ITEM
   return place.parent
+}
+
+/** `iub.preferences` are choices; beside `statistics` they are a category of cookies. */
+const PREFERENCES = /^(?:(?:user|privacy|consent|cookie)[-_ ]?)*preferences$/i
+
+function hasPurposeBeside({ name, owner }: Member): boolean {
+  const subjects = Object.keys(owner).map(other => other !== name && findMeaning(other).subject)
+  return subjects.some(subject => subject === 'other' || subject === 'advertising')
 }
 
 /** Consent as a whole, of which unknown members and the items of lists are a part. */
@@ -149,7 +162,8 @@ function findAnswered(
   const isSaid =
     meaning.isSwitch || meaning.isPlain || meaning.isConsent
       ? answer.isRefusal || answer.isAboutAll
-      : isRefusalOfAll(answer) || (meaning.mayAnswer && isSpokenRefusal(answer))
+      : isRefusalOfAll(answer) ||
+        ((meaning.mayAnswer || answer.isAboutConsent) && isSpokenRefusal(answer))
   if (isSaid) return { ...toSubject(meaning), subject: 'everything', isForm: false }
   // `{label: "Targeting", transaction: "OPTED_OUT"}`
   const isAboutAds = parent !== null && parent.subject !== null && !isOfAll(parent)
@@ -281,15 +295,4 @@ function readPermission(
   // "Not all" may be all but one, and "yes" names no advertising, unless it is to everything.
   if (answer === 'no') return scope === 'all' && !isAboutAll ? null : 'refused'
   return answer === 'yes' && (scope !== 'one' || isAboutAll) ? 'granted' : null
-}
-
-/**
- * "Denied" in an opt-out may mean the opt-out or the consent; "deny", "no" and `false` are about
- * the opt-out.
- */
-function readOptOut({ answer, isOptStatement, isParticiple }: AnswerText): ConsentMeaning {
-  if (answer === 'yes') return isOptStatement ? 'permitted' : 'refused'
-  if (answer !== 'no') return answer
-  if (isOptStatement) return 'refused'
-  return isParticiple ? 'unclear' : 'permitted'
 }

@@ -5,7 +5,6 @@ import {
   type ConsentSignal,
   type ConsentState,
   noSignal,
-  toCredibleTime,
 } from './consent-signal.ts'
 import type { ConsentSource, ConsentStatements, PlatformConsentNeeds } from './consent-statement.ts'
 import { readConsentMode, readConsentObject, readGlobalPrivacyControl } from './platform-consent.ts'
@@ -15,15 +14,20 @@ import { readTcfConsent } from './tcf-consent.ts'
 /** The signal of each input. Global Privacy Control is read separately. */
 export type ConsentSignals = Record<ConsentSource | 'gpc', ConsentSignal>
 
+/** Of the `consent` object, as it was sent and as it may be used. */
+interface CapturedTime {
+  captured: CapturedAt
+  credibleTime: string | null
+}
+
 /** The signal of each object for the platform. Most events have one of them. */
 export function reduceSignals(
   statements: ConsentStatements,
   inputs: ConsentObjects,
-  context: ConsentContext & { needs: PlatformConsentNeeds; captured: CapturedAt },
+  context: ConsentContext & CapturedTime & { needs: PlatformConsentNeeds },
 ): ConsentSignals {
-  const { needs, captured, receivedAt, settings } = context
+  const { needs, captured, credibleTime, receivedAt, settings } = context
   const { choices, tcStrings, tcPurposes } = statements
-  const credibleTime = toCredibleTime(captured, receivedAt)
   const source = { needs, captured, credibleTime, receivedAt }
   const hasConsent = inputs.consent !== undefined || choices.length > 0
   const consent = hasConsent ? readConsentObject(statements, source) : noSignal('consent')

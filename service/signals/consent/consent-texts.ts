@@ -2,8 +2,16 @@ import { type AnswerText, readAnswer } from './consent-answers.ts'
 import { readCodedText } from './consent-codes.ts'
 import { findMeaning } from './consent-forms.ts'
 import { addMissingAdvertising, readList } from './consent-lists.ts'
-import { addChoice, isRefusalOfAll, type Member, type Place } from './consent-place.ts'
+import {
+  addChoice,
+  addSubject,
+  isRefusalOfAll,
+  type Member,
+  type Place,
+  resolveSubject,
+} from './consent-place.ts'
 import type { ConsentStatements } from './consent-statement.ts'
+import { isNecessaryOnly } from './consent-words.ts'
 
 /**
  * `consent_revoked: 1732000000` and `declined: {marketing: "2026-11-20"}` are when it was; a name
@@ -44,6 +52,22 @@ export function readWholeText(
   return true
 }
 
+/**
+ * `ads_opt_in: 2`: a number of a list of answers that we do not know is no yes. Systems that number
+ * their answers often begin with 1 for yes and 2 for no.
+ */
+export function readChoiceNumber(
+  statements: ConsentStatements,
+  place: Place,
+  { value, meaning, field }: Member,
+): boolean {
+  const isNumber = typeof value === 'number' && value >= 2 && value <= 9
+  if (!isNumber || meaning.subject !== 'advertising' || !meaning.canAsk) return false
+  const subject = resolveSubject(meaning, place.parent)
+  addSubject(statements, place, { field, subject, meaning: 'refused' })
+  return true
+}
+
 /** A name alone, not a cookie such as `isGpcEnabled=0`. */
 const SIGNAL = /^[\w\s.-]{3,39}$/
 
@@ -55,8 +79,8 @@ export function isSignalName(text: unknown): boolean {
 }
 
 /**
- * The type of an event or a transaction may be `DENY_ALL`, and that of an item about advertising
- * `REVOKE`. `consent_type: "opt-out"` is the model of a consent.
+ * The type of an event or a transaction may be `DENY_ALL`, that of a consent `NO_CONSENT`, and that
+ * of an item about advertising `REVOKE`. `consent_type: "opt-out"` is the model of a consent.
  */
 function isRefusingType(
   { name, field, meaning, value }: Member,
@@ -64,8 +88,10 @@ function isRefusingType(
   place: Place,
 ): boolean {
   if (!answer.isRefusal) return false
+  if (answer.isAboutConsent && /(?:type|mode|status|state|result)$/i.test(name)) return true
   if (/transaction[-_ ]?type$/i.test(name)) return true
   if (/event[-_ ]?type$/i.test(name) || EVENT_NAME.test(field)) return !answer.isOptStatement
+  if (meaning.isConsent && /(?:button|click|clicked)$/i.test(name)) return true
   if (BANNER_NAME.test(name)) return BANNER_REFUSAL.test(String(value))
   if (!meaning.isLabel || !/(type|mode|method|button|clicks?|clicked)$/i.test(name)) return false
   if (name === 'type' && CHOICE_PATH.test(place.path) && !answer.isOptStatement) return true
@@ -83,8 +109,10 @@ const BANNER_REFUSAL = /reject|den(?:y|ied)|declin|refus|disagre|withdr|revok/i
 
 const EVENT_NAME = /(?:^|[._])(?:event[-_ ]?name|event\.name|topic|trigger)$/i
 
-/** `purposes: "none"` is an empty list. */
+/** `purposes: "none"` is an empty list, and a choice may be "only what is necessary". */
 function isNothing({ name, value, meaning }: Member): boolean {
+  const isChoice = meaning.isSwitch || meaning.mayAnswer || meaning.isConsent
+  if (isChoice && !meaning.isLabel && isNecessaryOnly(String(value))) return true
   return meaning.subject === null && NOTHING.test(String(value)) && PURPOSES.test(name)
 }
 
@@ -130,9 +158,13 @@ export function readTextList(statements: ConsentStatements, place: Place, member
     addUnread(statements, place)
     return true
   }
+  // `event: "preference_not_needed"` is the name of an event, and no list.
+  if (value.length < 2 && EVENT_NAME_MEMBER.test(member.name)) return false
   const isEmptyList = value.length === 0 && meaning.list === 'accepted'
   return (isEmptyList || value.length > 0) && readList(statements, place, { ...member, value })
 }
+
+const EVENT_NAME_MEMBER = /(?:event|command)(?:[-_ ]?(?:name|type))?$/i
 
 /** What is not read may refuse. */
 export function addUnread({ choices }: ConsentStatements, { source, path }: Place): void {
@@ -146,3 +178,11 @@ export function addUnread({ choices }: ConsentStatements, { source, path }: Plac
     why: 'words_denied',
   })
 }
+
+/** `["ad_storage=denied", "C0004:0"]` */
+export function isTextPair(item: unknown): boolean {
+  const [, answer] = typeof item === 'string' ? (TEXT_PAIR.exec(item) ?? []) : []
+  return answer !== undefined && ['yes', 'no'].includes(readAnswer(answer).answer)
+}
+
+const TEXT_PAIR = /^[\w .-]{1,60}[=:]\s*([\w-]{1,20})$/

@@ -37,7 +37,8 @@ const WORDS: Record<WordKind, string> = {
     publicitaires publicidad publicidade pubblicita pubblicitari pubblicitarie reklama reklame
     reklam reklamy mainonta markkinointi marknadsforing markedsforing reclame advertentie
     advertenties ciblage ciblee ciblees adcloud реклама маркетинг 広告 マーケティング 广告 营销 廣告 광고
-    마케팅 anzeigen pub mkt mktg mrkt targetable pazarlama hedefleme`,
+    마케팅 anzeigen reklaam iklan pengiklanan pemasaran rinkodara
+    trzenje pub mkt mktg mrkt targetable pazarlama hedefleme`,
   personalization: `personalized personalised personalization personalisation personalize
     personalise`,
   sale: `sale sell selling sold thirdparty partners monetization monetisation dns dnsmpi dnsmpd
@@ -48,7 +49,8 @@ const WORDS: Record<WordKind, string> = {
   tracking: `adid adids track tracking tracked tracker trackers profilazione profilage profilering
     profilierung perfilado trackable profiling profiled
     fingerprinting pixel pixels conversion conversions capi audience audiences lookalike
-    lookalikes crosssite crosscontext advancedmatching att idfa aaid gaid aam dmp demdex`,
+    lookalikes crosssite crosscontext advancedmatching att idfa aaid gaid rida tifa oaid aam dmp
+    demdex`,
   device_limit: 'lat lmt dnt rdp ldu lmu ldp',
   gpc: 'gpc globalprivacycontrol uoom',
   social: 'social socialmedia socialnetworking',
@@ -112,7 +114,8 @@ const WORDS: Record<WordKind, string> = {
   inert: `adfree adgroup conversionvalue redaction redact redacted passthrough double
     frequency
     capping wait mspa default preferred previous previously former formerly socialshare`,
-  law: 'gdpr ccpa cpra dsgvo rgpd lgpd vcdpa cpa ctdpa ucpa usp usprivacy usnat gpp tcf iab dma',
+  law: `gdpr ccpa cpra dsgvo rgpd avg lgpd vcdpa cpa ctdpa ucpa tdpsa ocpa njdpa usp usprivacy usnat
+    gpp tcf iab dma pipl pdpa popia appi kvkk pipeda dpdpa`,
   container: `category categories categoria categorias cat cats group groups purpose purposes
     service services vendor vendors vendeurs scope scopes integration integrations destination
     destinations`,
@@ -124,7 +127,8 @@ const WORDS: Record<WordKind, string> = {
     cookiehub cookiefirst cookiescript cookieconsent cookielaw uc usercentrics cc wp moove klaro
     borlabs didomi iub iubenda truste trustarc osano termly tealium ketch transcend securiti
     sourcepoint sp hs hubspot ss squarespace shopify wix gtm gtag ccm axeptio quantcast iabtcf
-    viewed current latest last final browser device app site web website header headers navigator
+    set pi dg offsite viewed
+    current latest last final browser device app site web website header headers navigator
     setting settings option options bool boolean new opt privacy california us usa
     uk eu eea ca va co ct national universal based this that should may can only granular display
     online digital context cross networks tag tags platform platforms general
@@ -147,7 +151,8 @@ export const ADVERTISING_STEM = new RegExp(
   withoutMarks(
     'advertis|annons|annonc|anunci|mainos|mainonta|hirdet|oglas|διαφημ|marketing|targeting|' +
       'werbe|werbung|publicit|publicid|pubblicit|reklam|remarket|広告|广告|廣告|광고|마케팅|' +
-      'マーケティング|营销|行銷|اعلان|تسويق|פרסום|שיווק|โฆษณา|quangcao',
+      'マーケティング|营销|行銷|اعلان|تسويق|פרסום|שיווק|โฆษณา|การตลาด|quangcao|tiepthi|विज्ञापन|विपणन|' +
+      'বিজ্ঞাপন|விளம்பர|تبلیغ|реклам|auglys|reklaam',
   ),
 )
 
@@ -162,9 +167,12 @@ export const REFUSAL_STEM = toStem(
   odmaw odrzuc odwol odvol odbij zamit nepovol nesouhlas nesuhlas neprijat niezgod wycof wylacz
   negad negat deneg bloquea bloquee blockier bloccat desactiv desativ deaktiv disattiv deshabilit
   disabilit gesperrt untersagt verboten retirad retiree ritirat ingetrokken uitgeschakel elutasit
-  respins reddedil reddet hylat hylkaa kielt kiell keeldu otkaz отказ отклон отозв запре деактив
+  respins reddedil reddet afslaa afsla zamiet keeld atteik noraid atsisak atmest nesutik zavrn
+  zavrac hafna rebutj tolak ditolak penolakan tuchoi
+  hylat hylkaa kielt kiell otkaz отказ отклон отозв запре деактив
     неактив
-  несоглас απορρ αρν 拒 不同意 不允许 거부 مرفوض رفض`,
+  несоглас заборон відхил відмов отхвърл забран одби απορρ αρν 拒 不同意 不允许 거부 거절 مرفوض رفض
+  סירב נדח ปฏิเสธ अस्वीक`,
   'しない しません いない 않 안함',
 )
 
@@ -192,6 +200,9 @@ function toStem(stems: string, parts = ''): RegExp {
 export function withoutMarks(text: string): string {
   return text.normalize('NFKD').replace(/\p{M}/gu, '')
 }
+
+/** Of ads in answers: `NON_PERSONALIZED` is a no. */
+export const PERSONALIZING_WORDS = 'personalized personalised behavioral behavioural targeted'
 
 /** Signals of Google's Consent Mode, which are about no single advertising platform. */
 export const CONSENT_MODE_SIGNALS: ReadonlySet<string> = new Set([

@@ -17,16 +17,23 @@ export function splitWords(text: string): string[] {
   return mergePhrases(words)
 }
 
-/** Without accents and apostrophes. Unicode does not decompose ø and ł. */
+/** Without accents and apostrophes. Unicode does not decompose ø, ł and đ. */
 function fold(text: string): string {
   const plain = text
     .normalize('NFKD')
     .replace(ELISION, '')
     .replace(/[\p{M}'’]/gu, '')
-  return plain.replace(/[øłØŁ]/g, letter => PLAIN_LETTERS[letter] ?? letter)
+  return plain.replace(/[øłđØŁĐ]/g, letter => PLAIN_LETTERS[letter] ?? letter)
 }
 
-const PLAIN_LETTERS: Readonly<Record<string, string>> = { ø: 'o', ł: 'l', Ø: 'O', Ł: 'L' }
+const PLAIN_LETTERS: Readonly<Record<string, string>> = {
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  Ø: 'O',
+  Ł: 'L',
+  Đ: 'D',
+}
 
 /** `l'audience` and `j'accepte`. */
 const ELISION = /(?<!\p{L})(?:[cdjlmnst]|qu)['’]/giu
@@ -111,6 +118,10 @@ const PHRASES: readonly Phrase[] = [
   ['accept optional', 'nonessential'],
   ['allow optional', 'nonessential'],
   ['en hyvaksy', 'hylkaa'],
+  ['quang cao', 'quangcao'],
+  ['tiep thi', 'tiepthi'],
+  ['tu choi', 'tuchoi'],
+  ['mobile privacy', 'privacy'],
   ['hashed email', 'identifier'],
   ['hashed emails', 'identifier'],
   ['hashed phone', 'identifier'],
@@ -138,6 +149,11 @@ const PHRASES: readonly Phrase[] = [
   ['meta tags', 'metadata'],
   ['on sale', 'onsale'],
   ['for sale', 'onsale'],
+  ['off site', 'offsite'],
+  ['off platform', 'offsite'],
+  ['off facebook', 'facebook'],
+  ['off meta', 'meta'],
+  ['do not market', 'optout'],
   ['do not profile', 'optout'],
   ['do not target', 'optout'],
   ['do not process', 'optout'],
@@ -172,4 +188,24 @@ function mergePhrases(words: string[]): string[] {
     at += phrase?.words.length ?? 1
   }
   return merged
+}
+
+const NECESSARY_STEM = new RegExp(
+  '^(?:necess|neces|notwend|noodzak|es?sen[tzc]|required|minim|nodvend|erforder|niezb|nezbyt|' +
+    'valttam|szuks|zorunlu|gerekli|необход|必要)',
+)
+const ONLY_WORD = new RegExp(
+  '^(?:only|just|strictly|strict|nur|unbedingt|alleen|strikt|uniquement|seulement|strictement|' +
+    'solo|soltanto|estrictamente|strettamente|tylko|apenas|somente|endast|bara|kun|vain|pouze|' +
+    'csak|doar|sadece|только|тільки|cookies?|use|accept|allow|keep|the)$',
+)
+const NECESSARY_WORDS_MAX = 6
+
+/** Whether a text means no more than what is necessary: "Nur notwendige Cookies". */
+export function isNecessaryOnly(text: string): boolean {
+  const words = text.length <= COMPOUND_LENGTH_MAX ? splitWords(text) : []
+  if (words.length === 0 || words.length > NECESSARY_WORDS_MAX) return false
+  const isNecessary = (word: string) => word === 'necessaryonly' || NECESSARY_STEM.test(word)
+  const others = words.filter(word => !isNecessary(word))
+  return others.length < words.length && others.every(word => ONLY_WORD.test(word))
 }

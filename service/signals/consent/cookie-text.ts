@@ -16,7 +16,7 @@ export function parseCookieText(text: string): object | null {
   let raw = text.trim()
   for (let round = 0; round <= DECODINGS_MAX; round += 1) {
     if (raw.length > TEXT_LENGTH_MAX || PLAIN_TEXT.test(raw)) return parseBase64(raw)
-    const parsed = parseOnce(raw.replace(/^[\s!,;|&]+/, ''))
+    const parsed = parseOnce(raw.replace(/^[\s!,;|&?#]+/, ''))
     if (parsed !== null) return parsed
     const decoded = decodeOnce(raw)
     if (decoded === raw) return null

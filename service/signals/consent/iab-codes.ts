@@ -1,7 +1,13 @@
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
 import { readAnswer } from './consent-answers.ts'
+import type { CodedForm } from './consent-names.ts'
 import type { Member, Place } from './consent-place.ts'
-import type { ConsentStatement, ConsentStatements } from './consent-statement.ts'
+import type {
+  ConsentMeaning,
+  ConsentStatement,
+  ConsentStatements,
+  ConsentSubject,
+} from './consent-statement.ts'
 import { decodeGppString } from './gpp-string.ts'
 
 /** What a code says. */
@@ -66,6 +72,7 @@ export function isPurposeConsents({ path, source }: Place, name: string, value: 
   const isInPurpose = /(^|\.)purposes?$/i.test(path) && /^consents?$/i.test(name)
   // The TCF leaves out a purpose without consent, so an empty map refuses all of them.
   if (isInPurpose && isEmptyObject(value)) return !/s$/i.test(path) || source === 'tcf'
+  if (isInPurpose && typeof value === 'string') return PURPOSE_BITS.test(value)
   const isTcfPurposes = (source === 'tcf' || TCF_PATH.test(path)) && /^purposes?$/i.test(name)
   if (isTcfPurposes && isListOfItems(value)) return true
   if (!hasNumbers(value)) return false
@@ -123,6 +130,9 @@ export function readTcfPurposes(
   return true
 }
 
+/** A bit for each purpose, as mobile SDKs have them. */
+export const PURPOSE_BITS = /^[01]{4,24}$/
+
 const NUMBER_LIST = /^[\s,|]*\d{1,2}(?:[\s,|]+\d{1,2})*[\s,|]*$/
 
 function listConsented(name: string, value: unknown): number[] | null {
@@ -132,7 +142,7 @@ function listConsented(name: string, value: unknown): number[] | null {
   // `NONE`, as Sourcepoint says of all purposes.
   if (typeof value === 'string' && readAnswer(value).answer === 'no') return []
   // The key of a mobile app has a bit for each purpose up to the last one that is consented.
-  const bits = /iabtcf/i.test(name) ? /^[01]{1,24}$/ : /^[01]{4,24}$/
+  const bits = /iabtcf/i.test(name) ? /^[01]{1,24}$/ : PURPOSE_BITS
   if (typeof value === 'string' && bits.test(value)) {
     return [...value].flatMap((bit, index) => (bit === '1' ? [index + 1] : []))
   }
@@ -154,4 +164,63 @@ function listConsented(name: string, value: unknown): number[] | null {
 
 function isListOfBooleans(value: unknown): value is boolean[] {
   return Array.isArray(value) && value.length > 3 && value.every(item => typeof item === 'boolean')
+}
+
+const ATT_MEANINGS: Readonly<Record<string, ConsentMeaning>> = {
+  1: 'refused',
+  2: 'refused',
+  3: 'granted',
+}
+/** Zero is the number of "not determined", and in `att: 0` a no. */
+const ATT_NUMBER = /(?:atts|status|state)$/i
+const GPP_MEANINGS: Readonly<Record<string, ConsentMeaning>> = {
+  0: 'unset',
+  1: 'refused',
+  2: 'permitted',
+}
+
+/** `ConsentModePurposeStatusEnum` of Google's Privacy and messaging API. */
+const STATUS_MEANINGS: Readonly<Record<string, ConsentMeaning>> = {
+  0: 'unset',
+  1: 'granted',
+  2: 'refused',
+  3: 'unset',
+  4: 'unset',
+}
+const NUMBER_MEANINGS: Partial<Record<CodedForm, Readonly<Record<string, ConsentMeaning>>>> = {
+  att: ATT_MEANINGS,
+  gpp_opt_out: GPP_MEANINGS,
+  purpose_status: STATUS_MEANINGS,
+}
+
+function findSignal(name: string): ConsentSubject {
+  if (/storage/i.test(name)) return 'ad_storage'
+  return /user_?data/i.test(name) ? 'ad_user_data' : 'ad_personalization'
+}
+
+/**
+ * Numbers of Apple's authorization status, and of the opt-outs in a decoded GPP section. Other
+ * answers are read like those of any other name.
+ */
+export function readNumber(
+  statements: ConsentStatements,
+  place: Place,
+  member: Member & { coded: CodedForm },
+): boolean {
+  const { coded, field, value } = member
+  if (!isScalar(value)) return false
+  const isNotAsked = coded === 'att' && value === 0 && ATT_NUMBER.test(member.name)
+  const meaning = isNotAsked ? 'unset' : NUMBER_MEANINGS[coded]?.[value]
+  if (meaning === undefined) return false
+  if (coded === 'purpose_status') {
+    return addCode(statements, place, {
+      field,
+      said: { subject: findSignal(member.name), meaning },
+    })
+  }
+  const said: Said =
+    coded === 'att'
+      ? { subject: 'advertising', meaning }
+      : { subject: 'sale', meaning, why: 'gpp_opt_out' }
+  return addCode(statements, place, { field, said })
 }

@@ -5,7 +5,14 @@ import { readCoded, readCodedText } from './consent-codes.ts'
 import { findMeaning, normalizeName } from './consent-forms.ts'
 import { readList } from './consent-lists.ts'
 import type { CategoryMeanings } from './consent-names.ts'
-import { readListedObject, toItems, unflatten } from './consent-objects.ts'
+import {
+  addNecessaryLevel,
+  readListedObject,
+  selectCurrent,
+  toItems,
+  toStateMember,
+  unflatten,
+} from './consent-objects.ts'
 import {
   addChoice,
   findMeaningAt,
@@ -22,6 +29,8 @@ import type { ConsentStatements } from './consent-statement.ts'
 import {
   addUnread,
   isSignalName,
+  isTextPair,
+  readChoiceNumber,
   readCodesInText,
   readMemberAnswer,
   readTextList,
@@ -41,6 +50,8 @@ const DEPTH_MAX = 8
 const MEMBERS_MAX = 2_000
 
 const NUMBER = /^\d+$/
+
+const ROOT_KIND = { isVendorList: false, isItem: false }
 
 const SOURCES = ['consent', 'tcf', 'consent_mode'] as const
 
@@ -63,7 +74,7 @@ export function readConsent(
     withOthers: new Set(),
   }
   const budget = { members: MEMBERS_MAX }
-  const root = { depth: 0, parent: null, codes: null, isVendorList: false, categories, budget }
+  const root = { depth: 0, parent: null, codes: null, ...ROOT_KIND, categories, budget }
   for (const source of SOURCES) {
     const object = inputs[source]
     if (isObject(object)) visitObject(statements, object, { ...root, source, path: source })
@@ -106,11 +117,12 @@ function visitObject(statements: ConsentStatements, given: UntrustedObject, plac
   const isUpdated = names.some(name => name === 'update' || name === 'updated')
   for (const name of names) {
     // Consent Mode: the choice of the person replaces the default of the page.
-    if (isUpdated && (name === 'default' || name === 'defaults') && isObject(object[name])) continue
+    if (isUpdated && (name === 'default' || name === 'defaults')) continue
     if (name === named?.member) statements.withOthers.add(place.source)
-    else visitValue(statements, inside, toMember(inside, object, name))
+    else visitValue(statements, inside, toStateMember(inside, toMember(inside, object, name)))
   }
   readStoredItem(statements, place, object)
+  addNecessaryLevel(statements, place, object)
   if (place.depth > 0) readListedObject(statements, place, object)
 }
 
@@ -174,7 +186,8 @@ function visitValue(statements: ConsentStatements, place: Place, member: Member)
     else if (!isSkipped(member)) visitObject(statements, value, toInside(place, member))
     statements.withOthers.add(place.source)
   } else if (meaning.isLabel) statements.withOthers.add(place.source)
-  else addChoice(statements, place, { ...member, answer: readMemberAnswer(place, member) })
+  else if (!readChoiceNumber(statements, place, member))
+    addChoice(statements, place, { ...member, answer: readMemberAnswer(place, member) })
 }
 
 /** Objects that describe the purposes and do not answer for them. */
@@ -201,9 +214,10 @@ function visitList(
   }
   if (!member.meaning.isLabel) readList(statements, place, member)
   const inside = toInside(place, member)
-  for (const item of member.value) {
-    if (isObject(item)) visitObject(statements, item, toItemPlace(inside, item))
-    else if (isSignalName(item)) visitText(statements, place, { ...member, value: item })
+  for (const item of selectCurrent(member)) {
+    if (isObject(item)) {
+      visitObject(statements, item, { ...toItemPlace(inside, item), isItem: true })
+    } else if (isSignalName(item)) visitText(statements, place, { ...member, value: item })
     else if (isTextPair(item)) visitText(statements, inside, { ...member, value: item })
     else if (typeof item === 'string') readCodedText(statements, place, { ...member, value: item })
     else if (isPair(item)) {
@@ -228,18 +242,14 @@ function toItemPlace(inside: Place, item: UntrustedObject): Place {
 
 function hasName(item: UntrustedObject): boolean {
   return Object.entries(item).some(([name, value]) => {
-    const isAnswer = typeof value === 'string' && readAnswer(value).answer !== 'unclear'
+    const isText = typeof value === 'string'
+    const isAnswer = isText && (readAnswer(value).answer !== 'unclear' || MANNER.test(value))
     return NAMING_MEMBER.test(name) && value !== null && !isAnswer
   })
 }
 
-/** `["ad_storage=denied", "C0004:0"]` */
-function isTextPair(item: unknown): boolean {
-  const [, answer] = typeof item === 'string' ? (TEXT_PAIR.exec(item) ?? []) : []
-  return answer !== undefined && ['yes', 'no'].includes(readAnswer(answer).answer)
-}
-
-const TEXT_PAIR = /^[\w .-]{1,60}[=:]\s*([\w-]{1,20})$/
+/** How an answer was given, as in `{action: "onDenyAllServices", type: "explicit"}`. */
+const MANNER = /^(?:explicit|implicit|implied|asserted)$/i
 
 function isPair(item: unknown): item is [string, unknown] {
   if (!Array.isArray(item) || item.length !== 2 || typeof item[0] !== 'string') return false
@@ -247,13 +257,16 @@ function isPair(item: unknown): item is [string, unknown] {
   return isAnswer && findMeaning(item[0]).subject !== null && item[0] !== 'consent'
 }
 
+/** A cookie may have JSON that is a text alone. */
+const QUOTED = /^"([\w -]*)"$/
+
 /** TrustArc's `1:cb8350a2759273dccf1e483791e6f8fd` and `0::implied,eu`. */
-const LEVELS = /^\d(?:[,|]\d)*:(?:[\da-f]{16,}|:.*)$/
+const LEVELS = /^\d(?:[,|]\d)*:(?:[\da-f]{16,}|:.*)$/i
 
 function visitText(statements: ConsentStatements, place: Place, member: Member): void {
   const { meaning } = member
   const raw = member.value as string
-  const text = raw.includes('%') ? decodePercents(raw) : raw
+  const text = decodePercents(raw).replace(QUOTED, '$1')
   const decoded = { ...member, value: text }
   const answer = readMemberAnswer(place, decoded)
   // "1" is an answer, or the number of a category.

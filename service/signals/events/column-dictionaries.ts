@@ -147,9 +147,11 @@ export function recodeDigests<From, To>(
   digests: Record<string, From[]>,
   recode: (digest: From, key: string) => To,
 ): Record<string, To[]> {
-  return Object.fromEntries(
-    Object.entries(digests).map(([key, values]) => [key, values.map(one => recode(one, key))]),
-  )
+  const recoded: Record<string, To[]> = {}
+  for (const key of Object.keys(digests)) {
+    recoded[key] = (digests[key] as From[]).map(one => recode(one, key))
+  }
+  return recoded
 }
 
 const HEX_DIGEST = /^[0-9a-f]{64}$/

@@ -190,7 +190,9 @@ function mapMembers<From, To>(
   members: Record<string, From>,
   map: (member: From) => To,
 ): Record<string, To> {
-  return Object.fromEntries(Object.entries(members).map(([name, one]) => [name, map(one)]))
+  const mapped: Record<string, To> = {}
+  for (const name of Object.keys(members)) mapped[name] = map(members[name] as From)
+  return mapped
 }
 
 /** Query and fragment of the page URL; the rest is stored longer, with the event. */

@@ -1,3 +1,5 @@
+import type { Database } from '../../runtime/db/database.ts'
+import { arrayLiteral } from '../../runtime/db/sql-fragments.ts'
 import {
   CLICK_AGE_MILLISECONDS_MAX,
   keepFirstClickIds,
@@ -129,4 +131,28 @@ export function writeSessions(source: string): string {
         else ${newestClickIds('secret_click_ids')} end,
       page_click_ignored_at = case when ${IS_PAGE_CLICK_IGNORED} then excluded.last_seen_at
         else coalesce(excluded.page_click_ignored_at, sessions.page_click_ignored_at) end`
+}
+
+interface ForgottenClickIds {
+  trackerId: string
+  visitorId: string
+  names: readonly string[]
+  /** A session that was seen later has what the visitor left under a newer consent. */
+  seenUntil: Date
+}
+
+/** Removes click IDs from the session of a visitor who withdrew consent. Safe to repeat. */
+export async function removeSessionClickIds(
+  { pool }: Pick<Database, 'pool'>,
+  { trackerId, visitorId, names, seenUntil }: ForgottenClickIds,
+): Promise<void> {
+  if (names.length === 0) return
+  await pool.query({
+    name: 'remove-session-click-ids',
+    text: `update sessions set
+             click_ids = (click_ids::jsonb - $3::text[])::json,
+             secret_click_ids = (secret_click_ids::jsonb - $3::text[])::json
+           where tracker_id = $1::uuid and visitor_id = $2 and last_seen_at <= $4::timestamptz`,
+    values: [trackerId, visitorId, arrayLiteral(names), seenUntil.toISOString()],
+  })
 }

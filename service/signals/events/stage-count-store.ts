@@ -106,3 +106,73 @@ export async function readPlatformCounts(
   })
   return rows
 }
+
+/** UTC days, YYYY-MM-DD, both included. */
+interface DaysOfTracker {
+  trackerId: string
+  from: string
+  until: string
+}
+
+/** Live deliveries of one destination that got this status; no reason: the platform took them. */
+export interface DestinationCount {
+  destinationId: string
+  status: string
+  reason: string | null
+  count: number
+}
+
+/** What became final for each destination on some days, by the primary keys of the two counts. */
+export async function readDestinationCounts(
+  { pool }: Database,
+  { trackerId, from, until }: DaysOfTracker,
+): Promise<DestinationCount[]> {
+  const { rows } = await pool.query({
+    name: 'read-destination-counts',
+    // By destination, so that a long history costs nothing: the day comes after it in both keys.
+    text: `select own.id as "destinationId", counted.* from destinations own
+           cross join lateral (
+             select 'accepted' as status, null as reason, sum(accepted)::bigint as count
+             from sent_counts
+             where tracker_id = $1::uuid and destination_id = own.id
+               and sent_on between $2::date and $3::date
+             having sum(accepted) > 0
+             union all
+             select status, reason, sum(count)::bigint from destination_outcomes
+             where tracker_id = $1::uuid and destination_id = own.id
+               and day between $2::date and $3::date
+             group by status, reason having sum(count) > 0
+           ) counted
+           where own.tracker_id = $1::uuid`,
+    values: [trackerId, from, until],
+  })
+  return rows
+}
+
+/** What the platform of a destination reported for some days. */
+export interface DestinationReport {
+  destinationId: string
+  /** Null when no day has a report. */
+  count: number | null
+  /** Why there is none for the last day that was asked for; null when there is one. */
+  explanation: string | null
+}
+
+export async function readDestinationReports(
+  { pool }: Database,
+  { trackerId, from, until }: DaysOfTracker,
+): Promise<DestinationReport[]> {
+  const { rows } = await pool.query({
+    name: 'read-destination-reports',
+    text: `select destination_id as "destinationId",
+             (sum(meta_count) filter (where status <> 'unavailable'))::bigint as count,
+             (array_agg(case status when 'unavailable' then
+               coalesce(details -> 'unavailable' ->> 'sentence', trouble) end
+               order by report_date desc))[1] as explanation
+           from reconciliation_reports
+           where tracker_id = $1::uuid and report_date between $2::date and $3::date
+           group by destination_id`,
+    values: [trackerId, from, until],
+  })
+  return rows
+}

@@ -113,6 +113,12 @@ export interface SessionClickIds {
   clickIds: Record<string, string>
 }
 
+/** The names of the click IDs and browser IDs that a vendor leaves; of every vendor without one. */
+export function listClickIdNames(vendors?: ReadonlySet<string>): string[] {
+  const own = CLICK_ID_SOURCES.filter(({ vendor }) => vendors === undefined || vendors.has(vendor))
+  return own.map(({ name }) => name)
+}
+
 /** What a session has seen, the most trusted first: anyone can copy the key of a page. */
 export function rankClickIds(session: SessionClickIds | null): Record<string, string>[] {
   return session === null ? [] : [session.secretClickIds, session.clickIds]

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import { parsePublicAddress } from '../../runtime/util/ip-address.ts'
 import {
   DROP_REASONS,
@@ -7,7 +6,13 @@ import {
   FIELD_VALUES_MAX,
   recordDropped,
 } from './dropped-fields.ts'
-import type { EventTimes, FieldContext, FieldRules } from './field-rules.ts'
+import type {
+  EventTimes,
+  FieldContext,
+  FieldResult,
+  FieldRules,
+  HashedFieldRule,
+} from './field-rules.ts'
 import { isPlaceholderDigest, isUnfilledDigest } from './field-rules.ts'
 import {
   EMPTY_DIGEST,
@@ -24,13 +29,20 @@ import {
 import { normalizeCountry } from './normalize-country.ts'
 import { normalizeBirthDate, normalizeGender } from './normalize-demographics.ts'
 import { normalizePhone } from './normalize-phone.ts'
-import type { HashedKey, UserDataKey } from './user-data-keys.ts'
 import {
-  createContexts,
-  selectKnownMembers,
-  type UserDataMember,
-  VALUE_CHARACTERS_MAX,
-} from './user-data-members.ts'
+  findReading,
+  findResult,
+  hashIdentifier,
+  keepResult,
+  type PreparedValue,
+  readUserData,
+  type ValueReading,
+  type ValueResult,
+} from './shared-readings.ts'
+import type { HashedKey, UserDataKey } from './user-data-keys.ts'
+import { type UserDataMember, VALUE_CHARACTERS_MAX } from './user-data-members.ts'
+
+export { hashIdentifier, readUserData }
 
 /** A person as one platform may know them: nothing raw but what it takes unhashed. */
 export interface PlatformIdentity {
@@ -44,8 +56,6 @@ export interface NormalizedIdentity extends PlatformIdentity {
   dropped: DroppedField[]
 }
 
-type ValueResult = { kept: string } | { reason: DropReason }
-
 /**
  * Turns what a caller sent as `user_data` into what may be kept by the rules of a platform:
  * digests, the few values that it takes unhashed, and a record of what was left out and why. It
@@ -56,16 +66,18 @@ export function normalizeUserData(
   userData: Record<string, unknown> | undefined,
   { rules, times }: { rules: FieldRules; times: EventTimes },
 ): NormalizedIdentity {
-  const { members, contextOf, dropped } = readUserData(userData, times)
+  const { members, contextOf, dropped, readings } = readUserData(userData, times)
   const identity: NormalizedIdentity = { digests: {}, plain: {}, dropped }
-  for (const member of members) {
+  for (let place = 0; place < members.length; place += 1) {
+    const member = members[place] as UserDataMember
     const { path, values, address } = member
     const context = contextOf(address)
     for (let index = 0; index < values.length && index < FIELD_VALUES_MAX; index += 1) {
-      const reason = addValue(identity, member, { value: values[index], context, rules })
+      const reading = readings && findReading(readings, place * FIELD_VALUES_MAX + index)
+      const reason = addValue(identity, member, { value: values[index], context, rules, reading })
       if (reason === null) continue
-      const place = values.length > 1 ? `[${index}]` : ''
-      recordDropped(identity.dropped, `${path}${place}`, reason)
+      const position = values.length > 1 ? `[${index}]` : ''
+      recordDropped(identity.dropped, `${path}${position}`, reason)
     }
     if (values.length > FIELD_VALUES_MAX) {
       recordDropped(identity.dropped, path, DROP_REASONS.tooMany)
@@ -74,64 +86,12 @@ export function normalizeUserData(
   return identity
 }
 
-interface ReadUserData {
-  members: UserDataMember[]
-  /** What else is known of a value, by the address that it is part of. */
-  contextOf: (address: UserDataMember['address']) => FieldContext
-  /** Members whose names are not known. */
-  dropped: DroppedField[]
-}
-
-/** What the rules of all platforms share while one event is accepted. */
-interface SharedReadings {
-  /** Normalized identifier -> digest. */
-  digests: Map<string, string>
-  /** The last `user_data` that was read; its times are those of the event. */
-  last: { userData: unknown; times: EventTimes; read: ReadUserData } | null
-}
-
-let shared: SharedReadings | null = null
-
-/**
- * Runs `work`, in which one `user_data` is read once and equal normal forms are hashed once,
- * however many platforms and lookups need them. It is synchronous, and nothing raw is kept.
- */
-export function withSharedReadings<Result>(work: () => Result): Result {
-  const outer = shared
-  shared = { digests: new Map(), last: null }
-  try {
-    return work()
-  } finally {
-    shared = outer
-  }
-}
-
-/** The known members of `user_data`, before any value is read. */
-export function readUserData(
-  userData: Record<string, unknown> | undefined,
-  times: EventTimes,
-): ReadUserData {
-  const last = shared?.last
-  if (last && last.userData === userData && hasSameTimes(last.times, times)) {
-    return { ...last.read, dropped: [...last.read.dropped] }
-  }
-  const dropped: DroppedField[] = []
-  const members = selectKnownMembers(userData, dropped)
-  const read = { members, contextOf: createContexts(members, times), dropped }
-  if (shared === null) return read
-  const { eventTime, observedAt } = times
-  shared.last = { userData, times: { eventTime, observedAt }, read }
-  return { ...read, dropped: [...dropped] }
-}
-
-function hasSameTimes(one: EventTimes, other: EventTimes): boolean {
-  return one.eventTime === other.eventTime && one.observedAt === other.observedAt
-}
-
 interface ValueInput {
   value: unknown
   context: FieldContext
   rules: FieldRules
+  /** What the rules of other platforms have made of this value; null outside shared readings. */
+  reading: ValueReading | null
 }
 
 /** Adds one value when it passes. Returns the reason when it does not. */
@@ -153,31 +113,66 @@ function addValue(
 function normalizePlainValue(
   plain: NormalizedIdentity['plain'],
   { key }: UserDataKey & { kind: 'plain' },
-  { value, context, rules }: ValueInput,
+  { value, context, rules, reading }: ValueInput,
 ): ValueResult | null {
   const rule = rules.plain[key]
   if (!rule) return null
   if (plain[key] !== undefined) return { reason: DROP_REASONS.oneOnly }
+  const known = findResult(rule, reading)
+  if (known !== undefined) return known
   const text = toText(value, rule.acceptsNumbers)
-  if (typeof text !== 'string') return text
-  const kept = rule.normalize(text, context)
-  if (kept === null) return { reason: rule.reason }
-  return typeof kept === 'string' ? { kept } : kept
+  const kept = typeof text === 'string' ? rule.normalize(text, context) : text
+  return keepResult(rule, reading, toResult(kept, rule.reason))
+}
+
+/** Null when the platform does not take the field. */
+function hashValue(
+  meaning: UserDataKey & { kind: 'hashed' },
+  { value, context, rules, reading }: ValueInput,
+): ValueResult | null {
+  const rule = rules.hashed[meaning.key]
+  if (!rule) return null
+  const known = findResult(rule, reading)
+  if (known !== undefined) return known
+  const text = toText(value, rule.acceptsNumbers)
+  const result =
+    typeof text === 'string' ? hashText(meaning, text, { rule, context, reading }) : text
+  return keepResult(rule, reading, result)
+}
+
+function hashText(
+  meaning: UserDataKey & { kind: 'hashed' },
+  text: string,
+  { rule, context, reading }: Omit<ValueInput, 'value' | 'rules'> & { rule: HashedFieldRule },
+): ValueResult {
+  const preparation = rule.isCallerId ? 'callerId' : 'identifier'
+  const ready = reading?.[preparation] ?? prepareText(meaning, text, rule.isCallerId)
+  if (reading !== null) reading[preparation] = ready
+  if ('reason' in ready) return ready
+  if ('supplied' in ready) {
+    if (rule.takesNoDigests) return { reason: DROP_REASONS.digestOfAnotherForm }
+    return { kept: ready.supplied }
+  }
+  const given = rule.keepsCase ? prepareCallerIdInCase(text) : ready.prepared
+  const normalized = rule.normalize(given, context)
+  const result = toResult(normalized, rule.reason)
+  return 'kept' in result ? { kept: hashIdentifier(result.kept) } : result
+}
+
+function toResult(result: FieldResult, reason: DropReason): ValueResult {
+  if (result === null) return { reason }
+  return typeof result === 'string' ? { kept: result } : result
 }
 
 const IDENTIFIER_KEYS: ReadonlySet<HashedKey> = new Set(['em', 'ph', 'external_id', 'app_user_id'])
 
-/** Null when the platform does not take the field. */
-function hashValue(
+/** What comes before the rule of a platform: a digest of the caller, or text for the rule. */
+function prepareText(
   { key, digestOnly, isForeignDigest }: UserDataKey & { kind: 'hashed' },
-  { value, context, rules }: ValueInput,
-): ValueResult | null {
-  const rule = rules.hashed[key]
-  if (!rule) return null
-  const text = toText(value, rule.acceptsNumbers)
-  if (typeof text !== 'string') return text
+  text: string,
+  isCallerId = false,
+): PreparedValue {
   if (text.length > VALUE_CHARACTERS_MAX) return { reason: DROP_REASONS.tooLong }
-
   const isIdentifier = IDENTIFIER_KEYS.has(key)
   const supplied = parseSuppliedDigest(text)
   if (supplied === EMPTY_DIGEST) return { reason: DROP_REASONS.emptyDigest }
@@ -185,22 +180,16 @@ function hashValue(
     return { reason: DROP_REASONS.placeholder }
   }
   if (supplied !== null && isForeignDigest) return { reason: DROP_REASONS.foreignDigest }
-  if (supplied !== null && rule.takesNoDigests) return { reason: DROP_REASONS.digestOfAnotherForm }
-  if (supplied !== null) return { kept: supplied }
+  if (supplied !== null) return { supplied }
   if (digestOnly) return { reason: DROP_REASONS.digestOnly }
 
-  const prepared = rule.isCallerId ? prepareCallerId(text) : normalizeIdentifier(text)
+  const prepared = isCallerId ? prepareCallerId(text) : normalizeIdentifier(text)
   if (prepared === '') return { reason: DROP_REASONS.empty }
   if ((isIdentifier ? isPlaceholder : isUnfilled)(prepared)) {
     return { reason: DROP_REASONS.placeholder }
   }
-  if (!rule.isCallerId && looksLikeUnsupportedHash(prepared)) {
-    return { reason: DROP_REASONS.otherHash }
-  }
-  const given = rule.keepsCase ? prepareCallerIdInCase(text) : prepared
-  const normalized = rule.normalize(given, context)
-  if (normalized === null) return { reason: rule.reason }
-  return typeof normalized === 'string' ? { kept: hashIdentifier(normalized) } : normalized
+  if (!isCallerId && looksLikeUnsupportedHash(prepared)) return { reason: DROP_REASONS.otherHash }
+  return { prepared }
 }
 
 function toText(value: unknown, acceptsNumbers = false): string | { reason: DropReason } {
@@ -228,15 +217,6 @@ function storeValue(
     known.push(kept)
   }
   return null
-}
-
-/** SHA-256 of a normalized identifier, as 64 lower-case hexadecimal digits. */
-export function hashIdentifier(normalized: string): string {
-  const known = shared?.digests.get(normalized)
-  if (known !== undefined) return known
-  const digest = hash('sha256', normalized, 'hex')
-  shared?.digests.set(normalized, digest)
-  return digest
 }
 
 /** The rules that platforms share. A platform names those that it takes, beside its own. */

@@ -79,7 +79,7 @@ export async function findTrackerPlatforms(
 }
 
 /** A valid submission, ready to be committed. */
-interface PreparedEvent {
+export interface PreparedEvent {
   draft: EventDraft
   /** The `Origin` header of a page. */
   origin: string | null

@@ -37,16 +37,24 @@ interface DraftIdentity extends AcceptedIdentity {
  */
 export function acceptIdentity(
   { all, default: defaultPlatform }: SelectedPlatforms,
-  input: IdentityInput,
+  { edge, ...submitted }: IdentityInput,
 ): DraftIdentity {
-  const accepted = acceptForPlatform(defaultPlatform, input)
+  // One object for every platform, so that its values are read once.
+  const browser = edge && {
+    client_ip_address: edge.ipAddress,
+    client_user_agent: edge.userAgent,
+  }
+  const accepted = acceptForPlatform(defaultPlatform, { submitted, browser })
   const platforms: Record<string, PlatformIdentity> = {}
   let { clickIds, dropped } = accepted
   for (const platform of all) {
     if (platform.name === defaultPlatform.name) continue
-    const other = acceptForPlatform(platform, { ...input, clickIds }, accepted.plain)
+    const input = { submitted: { ...submitted, clickIds }, browser }
+    const other = acceptForPlatform(platform, input, accepted.plain)
     clickIds = other.clickIds
-    dropped = dropped.concat(other.dropped.filter(one => !isNamed(dropped, one)))
+    if (other.dropped.length > 0) {
+      dropped = dropped.concat(other.dropped.filter(one => !isNamed(dropped, one)))
+    }
     platforms[platform.name] = { digests: other.digests, plain: other.plain }
   }
   const { identityMark } = defaultPlatform
@@ -57,15 +65,22 @@ function isNamed(dropped: readonly DroppedField[], { field }: DroppedField): boo
   return dropped.some(one => one.field === field)
 }
 
+interface PlatformInput {
+  submitted: SubmittedIdentity
+  /** What a trusted edge knows, as members of `user_data`; null without an edge. */
+  browser: Record<string, unknown> | null
+}
+
 /** `checked` has values of another platform that hold no identifier. */
 function acceptForPlatform(
   platform: Platform,
-  { edge, ...submitted }: IdentityInput,
+  { submitted, browser }: PlatformInput,
   checked: Readonly<Record<string, string>> = {},
 ): AcceptedIdentity {
   const accepted = dropPlainIdentifiers(platform.normalizeIdentity(submitted), checked)
-  if (edge === null) return accepted
-  const edgeIdentity = dropPlainIdentifiers(normalizeEdgeIdentity(platform, submitted, edge))
+  if (browser === null) return accepted
+  const normalized = normalizeEdgeIdentity(platform, submitted, browser)
+  const edgeIdentity = dropPlainIdentifiers(normalized, checked)
   return {
     ...accepted,
     plain: { ...accepted.plain, ...edgeIdentity.plain },
@@ -97,10 +112,10 @@ function dropPlainIdentifiers<Identity extends Pick<AcceptedIdentity, 'plain' | 
 function normalizeEdgeIdentity(
   platform: Platform,
   { eventTime, observedAt }: SubmittedIdentity,
-  edge: EdgeClient,
+  userData: Record<string, unknown>,
 ): Pick<AcceptedIdentity, 'plain' | 'dropped'> {
   const { plain, dropped } = platform.normalizeIdentity({
-    userData: { client_ip_address: edge.ipAddress, client_user_agent: edge.userAgent },
+    userData,
     clickIds: {},
     eventSource: undefined,
     eventTime,

@@ -12,6 +12,7 @@ import { recordDifferingSubmissions } from '../events/event-store.ts'
 import { ListPositionIndexer } from '../events/list-position-store.ts'
 import { PayloadIndexMerger } from '../events/payload-index-store.ts'
 import type { ErasureKeyProvider } from '../events/person-identifiers.ts'
+import { listClickIdNames } from '../identity/click-ids.ts'
 import type { Platform } from '../platforms/platform.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { formatEventKey, insertEvents } from './commit-store.ts'
@@ -143,6 +144,10 @@ async function planDrafts(
       routes: routesOf.get(trackerId) ?? [],
       windowEndsAt: name => platformWindowEnd(platforms.find(name), draft),
       needsPlatformName: name => needsPlatformName(platforms.find(name), draft.eventName),
+      clickIdNames: name => {
+        const vendor = platforms.find(name)?.consentNeeds.vendor ?? null
+        return vendor === null ? [] : listClickIdNames(new Set([vendor]))
+      },
       restatesValue: name => isRestatement(draft.eventName, platforms.find(name)),
       nextDeliveryId: () => ids.take(trackerId),
     })

@@ -18,8 +18,9 @@ import { computePersonLookup, resolveVisitorId } from '../events/person-identifi
 import { collectClickIds } from '../identity/click-ids.ts'
 import { DROP_REASONS, type DroppedField } from '../identity/dropped-fields.ts'
 import type { LookupDigests } from '../identity/lookup-digests.ts'
-import { type PlatformIdentity, withSharedReadings } from '../identity/normalize-user-data.ts'
+import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import { scrubUrl } from '../identity/scrub-url.ts'
+import { withSharedReadings } from '../identity/shared-readings.ts'
 import type { SelectedPlatforms } from '../platforms/registry.ts'
 import { acceptIdentity, selectGranted, toDroppedFields } from './accept-identity.ts'
 import {
@@ -115,7 +116,8 @@ const UNKNOWN_MEMBERS_MAX = 20
 
 /** Reduces a submission to what may be stored: hashes identifiers, scrubs URLs, drops the rest. */
 export function draftEvent(body: EventSubmission, input: DraftInput): EventDraft {
-  return withSharedReadings(() => buildDraft(body, input))
+  const hasSeveralPlatforms = input.platforms.all.length > 1
+  return withSharedReadings({ hasSeveralPlatforms }, () => buildDraft(body, input))
 }
 
 function buildDraft(body: EventSubmission, input: DraftInput): EventDraft {

@@ -25,6 +25,8 @@ export interface PlanInput {
   needsPlatformName?: (platform: string) => boolean
   /** Whether the event gives an earlier one a new value at the named platform. Default: no. */
   restatesValue?: (platform: string) => boolean
+  /** The click IDs that the named platform leaves at visitors. Default: none. */
+  clickIdNames?: (platform: string) => readonly string[]
   nextDeliveryId: () => number
 }
 
@@ -56,10 +58,8 @@ export function planEvent(
   input: PlanInput,
 ): { record: EventRecord; deliveries: PlannedDelivery[] } {
   const disposition = decideDisposition(draft, input)
-  const record = buildEventRecord(draft, disposition, {
-    ...buildAssumptions(draft, input),
-    routes: input.routes,
-  })
+  const assumptions = buildAssumptions(draft, input)
+  const record = buildEventRecord(draft, disposition, { ...assumptions, input })
   const erased = findErasedDigests(input)
   return {
     record: erased.size === 0 ? record : stripIdentity(record, erased),
@@ -106,7 +106,7 @@ function buildAssumptions(
 function buildEventRecord(
   draft: EventDraft,
   disposition: EventDisposition,
-  { assumedNotWithdrawn, assumedNotErased, routes }: Assumptions & Pick<PlanInput, 'routes'>,
+  { assumedNotWithdrawn, assumedNotErased, input }: Assumptions & { input: PlanInput },
 ): EventRecord {
   const { decision, eventTime, receivedAt, order } = draft
   const page = stripQueryAndFragment(draft.eventSource)
@@ -137,8 +137,8 @@ function buildEventRecord(
     consent: JSON.stringify(overrideStoredConsent(draft, disposition)),
     notes: draft.notes,
     bodyDigest: selectBodyDigest(draft),
-    payload: buildPayload(draft, page, routes),
-    session: isGranted ? buildSession(draft) : null,
+    payload: buildPayload(draft, page, input.routes),
+    session: isGranted ? buildSession(draft, input) : null,
     withdrawnKeys: draft.withdrawnKeys,
     assumedNotWithdrawn,
     assumedNotErased,
@@ -210,8 +210,19 @@ function buildPayload(
   return payload
 }
 
-function buildSession({ visitorId, eventSource, clickIds }: EventDraft) {
-  return visitorId === null ? null : { visitorId, landingSource: eventSource, clickIds }
+/** Without the click IDs of platforms for which the person withdrew consent. */
+function buildSession(
+  { visitorId, eventSource, clickIds, decision, receivedAt }: EventDraft,
+  { withdrawals, clickIdNames }: PlanInput,
+) {
+  if (visitorId === null || decision.outcome !== 'granted') return null
+  const kept = { ...clickIds }
+  const withdrawn = withdrawals === 'unchecked' ? [] : (withdrawals.byPlatform ?? [])
+  for (const [platform, bySecret] of withdrawn) {
+    if (findWithdrawalReason(decision, { bySecret, byPage: null, receivedAt }) === null) continue
+    for (const name of clickIdNames?.(platform) ?? []) delete kept[name]
+  }
+  return { visitorId, landingSource: eventSource, clickIds: kept }
 }
 
 function planDeliveries(
@@ -226,8 +237,7 @@ function planDeliveries(
     return windowEndsAt !== null && windowEndsAt <= draft.receivedAt
   }
   const plan = (route: DestinationRoute | null): PlannedDelivery => {
-    const { withdrawals } = input
-    const { needsPlatformName: needsName, restatesValue } = input
+    const { withdrawals, needsPlatformName: needsName, restatesValue } = input
     const toPlan = { route, isOutsideWindow, withdrawals, needsName, restatesValue }
     const { status, reason } = decideDeliveryStatus(draft, disposition, toPlan)
     return {

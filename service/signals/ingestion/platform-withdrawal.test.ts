@@ -152,3 +152,35 @@ it('counts in a withdrawal only, and says so elsewhere', async test => {
   assert.deepEqual(body.notices, [{ code: 'member_ignored', field, message }])
   assert.deepEqual(await readStatuses(service, 'order'), [`meta ${QUEUED}`, `tiny ${QUEUED}`])
 })
+
+const FBP = 'fb.1.1763720000000.1234567890'
+
+async function readSessionClickIds({ database }: TestService) {
+  const { rows } = await database.pool.query(
+    `select click_ids, secret_click_ids from sessions where visitor_id = 'visitor-1'`,
+  )
+  return { ...rows[0]?.click_ids, ...rows[0]?.secret_click_ids }
+}
+
+it('forgets what the platform left at the visitor, until a consent that is captured later', async test => {
+  const { service } = await startWithTwo(test)
+  await connectTiny(service)
+  await submit(service, { event_id: 'before', click_ids: { gclid: 'old', fbp: FBP } })
+  assert.deepEqual(await readSessionClickIds(service), { gclid: 'old', fbp: FBP })
+  const members = { visitor_id: 'visitor-1', withdrawn_platforms: ['tiny'] }
+  await withdraw(service, members)
+  assert.deepEqual(await readSessionClickIds(service), { fbp: FBP })
+  // It is delivered to the other platform, and leaves no click of this one.
+  await submit(service, { event_id: 'after', click_ids: { gclid: 'after', fbp: FBP } })
+  assert.deepEqual(await readSessionClickIds(service), { fbp: FBP })
+  const captured = new Date(service.clock.now().getTime() + 600_000)
+  service.clock.advance(660_000)
+  const consent = { advertising: 'granted', captured_at: captured.toISOString() }
+  await submit(service, { event_id: 'reopened', consent, click_ids: { gclid: 'new' } })
+  assert.deepEqual(await readSessionClickIds(service), { gclid: 'new', fbp: FBP })
+  // A repeated withdrawal is the old one.
+  assert.equal((await withdraw(service, members)).status, 200)
+  assert.deepEqual(await readSessionClickIds(service), { gclid: 'new', fbp: FBP })
+  await withdraw(service, { event_id: 'withdrawal-2', visitor_id: 'visitor-1' })
+  assert.deepEqual(await readSessionClickIds(service), {})
+})

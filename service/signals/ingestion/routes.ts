@@ -1,3 +1,4 @@
+import { createEvents } from '@signalbox/contract/event-batches.ts'
 import {
   BASE_PATH,
   createEvent,
@@ -7,23 +8,16 @@ import {
 import { ingestionPreflightHeaders } from '../../runtime/http/headers.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import { readPathParameters } from '../../runtime/http/validator.ts'
-import { takePageWithdrawal, type WithdrawalLimits } from '../access/tracker-limits.ts'
+import { takePageWithdrawal } from '../access/tracker-limits.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
 import type { EventSpace } from '../events/event-record.ts'
 import type { ErasureKeyProvider } from '../events/person-identifiers.ts'
-import {
-  type AcceptanceContext,
-  acceptEvent,
-  findTrackerPlatforms,
-  prepareEvent,
-  verifyIngestion,
-} from './accept-event.ts'
+import { acceptEvent, findTrackerPlatforms, prepareEvent, verifyIngestion } from './accept-event.ts'
+import { type BatchContext, batchRoutes } from './create-events.ts'
 import { formatIdempotencyKey } from './idempotency.ts'
 import { requirePlatform, sendTestPurchase as send } from './send-test-purchase.ts'
 
-export interface IngestionContext extends AcceptanceContext {
-  limits: WithdrawalLimits
-  now: () => Date
+export interface IngestionContext extends BatchContext {
   publicOrigin: () => string
 }
 
@@ -66,13 +60,17 @@ export function ingestionRoutes(app: ServiceApp, context: IngestionContext): voi
     },
   })
 
+  batchRoutes(app, context)
+
   // CORS preflight: pages send JSON and a key.
-  app.options(createEvent.url, { config: { credential: 'none' } }, async (request, reply) => {
-    const { origin } = request.headers
-    reply.header('allow', 'POST, OPTIONS')
-    if (origin !== undefined) reply.headers(ingestionPreflightHeaders(origin))
-    return reply.code(204).send()
-  })
+  for (const { url } of [createEvent, createEvents]) {
+    app.options(url, { config: { credential: 'none' } }, async (request, reply) => {
+      const { origin } = request.headers
+      reply.header('allow', 'POST, OPTIONS')
+      if (origin !== undefined) reply.headers(ingestionPreflightHeaders(origin))
+      return reply.code(204).send()
+    })
+  }
 
   app.route({
     ...verifySignalIngestion,

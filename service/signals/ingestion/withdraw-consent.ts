@@ -13,17 +13,21 @@ import {
   type PersonIdentifiers,
   toKeyedWithdrawalKey,
 } from '../events/person-identifiers.ts'
+import { removeSessionClickIds } from '../events/session-store.ts'
 import { waitForPayloadWriters } from '../events/suppression-store.ts'
 import {
   addWithdrawalKeys,
   findPersonWithdrawals,
   listPlatformKeys,
 } from '../events/withdrawal-store.ts'
+import { listClickIdNames } from '../identity/click-ids.ts'
+import type { PlatformRegistry } from '../platforms/registry.ts'
 import type { EventDraft } from './event-draft.ts'
 
 export interface WithdrawalContext {
   database: Database
   erasureKey: ErasureKeyProvider
+  platforms: Pick<PlatformRegistry, 'find'>
 }
 
 /** The person who withdraws consent, as the event names them. */
@@ -196,6 +200,22 @@ async function completeWithdrawal(
     isOfPagesOnly: false,
     platforms: person.withdrawnPlatforms,
   })
+  if (visitorId === null) return
+  const names = listWithdrawnClickIds(context, person.withdrawnPlatforms)
+  await removeSessionClickIds(database, { trackerId, visitorId, names, seenUntil: withdrawnAt })
+}
+
+/**
+ * What the platforms left at the visitor, so that no later event is joined to a click from before
+ * the withdrawal, not even after a new consent.
+ */
+function listWithdrawnClickIds(
+  { platforms }: WithdrawalContext,
+  named: readonly string[],
+): string[] {
+  if (named.length === 0) return listClickIdNames()
+  const vendors = named.flatMap(name => platforms.find(name)?.consentNeeds.vendor ?? [])
+  return listClickIdNames(new Set(vendors))
 }
 
 /** Waits for events that are being stored. Throws a 503 refusal when that takes too long. */

@@ -45,6 +45,9 @@ const COUNTS_MAX = 10_000
 const UNKNOWN_KEYS_MAX = 1_000
 const ERRORS_PER_REQUEST_MAX = 20
 
+/** The statuses by which createEvent refuses an event for good, or until its sender slows down. */
+const COUNTED_STATUSES = new Set([400, 401, 403, 413, 415, 422, 429])
+
 /**
  * Counts refused requests in memory until the worker stores them: a flood of invalid requests must
  * not become a flood of writes. All limits are fixed.
@@ -53,7 +56,9 @@ export class RefusalRecorder {
   #counts = new Map<string, RefusalCount>()
   #keys = new Set<string>()
 
+  /** Ignores refusals that end by themselves, such as that of an unavailable store. */
   record({ sender, refusal, requestId, eventId, at }: RefusedRequest): void {
+    if (!COUNTED_STATUSES.has(refusal.status)) return
     const owner = 'trackerId' in sender ? sender.trackerId : sender.keyDigest
     if ('keyDigest' in sender && !this.#acceptKey(owner)) return
     const hour = new Date(Math.floor(at.getTime() / HOUR_MILLISECONDS) * HOUR_MILLISECONDS)
@@ -154,25 +159,25 @@ function addEventId(ids: string[], id: string): void {
   if (ids.length > REFUSED_IDS_MAX) ids.shift()
 }
 
-/** The statuses by which createEvent refuses an event for good, or until its sender slows down. */
-const COUNTED_STATUSES = new Set([400, 401, 403, 413, 415, 422, 429])
-
 export interface RefusalContext {
   refusals: RefusalRecorder
   now: () => Date
 }
 
+/** Those that accept events. `createEvents` counts the refused events of a batch by itself. */
+const COUNTED_OPERATIONS: ReadonlySet<string | undefined> = new Set(['createEvent', 'createEvents'])
+
 /**
- * Counts every event that createEvent refuses. A request without a credential, or with one that
- * cannot be a key, belongs to no tracker and is not counted.
+ * Counts every event that createEvent refuses, and every batch refused as a whole. A request
+ * without a credential, or with one that cannot be a key, belongs to no tracker and is not counted.
  */
 export function recordRefusals(app: ServiceApp, { refusals, now }: RefusalContext): void {
   app.addHook('onError', (request, _reply, error, done) => {
     const { config, bodyLimit } = request.routeOptions
-    if (config.operationId === 'createEvent') {
+    if (COUNTED_OPERATIONS.has(config.operationId)) {
       const refusal = toRefusal(error, request.url, bodyLimit)
       const sender = findSender(request)
-      if (sender && COUNTED_STATUSES.has(refusal.status)) {
+      if (sender) {
         const { id: requestId } = request
         refusals.record({ sender, refusal, requestId, eventId: readEventId(request), at: now() })
       }

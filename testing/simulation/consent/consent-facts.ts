@@ -1,10 +1,10 @@
 import type { SeededRandom } from '../../fixtures/seeded-random.ts'
 import { buildTcString } from '../../fixtures/tc-string.ts'
 
-export const PLATFORMS = ['meta', 'google_ads'] as const
+export const PLATFORMS = ['meta', 'google_ads', 'webhook'] as const
 export type PlatformName = (typeof PLATFORMS)[number]
 
-/** Whom a statement is about. `personalization`: personalized ads, which Meta cannot do without. */
+/** Whom a statement is about. `personalization`: ads that only Google Ads can do without. */
 type Scope = PlatformName | 'all' | 'personalization'
 
 /** One thing that a form says, as docs/guides/consent.md tells a person. */
@@ -121,11 +121,20 @@ function consentModeForms(): Form[] {
   ]
 }
 
-/** Google is on the list of vendors and needs the purposes 1 and 7; Meta needs 3 and 4 too. */
+/**
+ * Google is on the list of vendors and needs the purposes 1 and 7; Meta and a webhook need 3 and 4
+ * too, and no vendor.
+ */
 function tcfForms(): Form[] {
   return [
     form('TCF', tcf({ vendorConsents: LISTED }), yes()),
-    form('TCF, not Google', tcf({ vendorConsents: WITHOUT_GOOGLE }), yes('meta'), no('google_ads')),
+    form(
+      'TCF, not Google',
+      tcf({ vendorConsents: WITHOUT_GOOGLE }),
+      yes('meta'),
+      yes('webhook'),
+      no('google_ads'),
+    ),
     form(
       'TCF, 1 and 7',
       tcf({ purposes: [1, 7], vendorConsents: LISTED }),
@@ -236,7 +245,8 @@ export function decide({ facts }: Form, platform: PlatformName): Decision {
   const about = facts.filter(fact => 'to' in fact && (fact.to === 'all' || fact.to === platform))
   const says = (what: Fact['says']) => about.some(fact => fact.says === what)
   const isPersonalized = !isPersonal && !isUnasked
-  if (says('no') || (isPersonal && platform === 'meta'))
+  // Google Ads takes it as a flag; the others get nothing without it.
+  if (says('no') || (isPersonal && platform !== 'google_ads'))
     return { outcome: 'denied', isPersonalized }
   if (says('maybe no')) return { outcome: 'withheld', isPersonalized }
   const isSilent = facts.every(fact => fact.says === 'personalization unasked')

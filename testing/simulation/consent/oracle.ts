@@ -59,6 +59,7 @@ export class Oracle {
   readonly sent: Record<PlatformName, Map<string, WaitingDelivery>> = {
     meta: new Map(),
     google_ads: new Map(),
+    webhook: new Map(),
   }
   readonly expected = new Map<string, ExpectedOutcome>()
   #waiting: WaitingDelivery[] = []
@@ -108,7 +109,7 @@ export class Oracle {
     if (outcome === 'denied') return 'refused'
     if (outcome === 'withheld') return 'withheld'
     if (this.#isWithdrawn(event, platform)) return 'withdrawn'
-    if (platform === 'meta') return 'sent'
+    if (platform !== 'google_ads') return 'sent'
     // The map of the destination has no conversion action for a view of a page.
     if (event.eventName === 'PageView') return 'not selected'
     const { google, gclid } = event.identification

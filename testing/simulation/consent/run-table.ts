@@ -4,7 +4,7 @@ import { SHOP_ORIGIN } from '../../fixtures/sample-events.ts'
 import { createSeededRandom, type SeededRandom } from '../../fixtures/seeded-random.ts'
 import { startTestService, type TestService } from '../../fixtures/service.ts'
 import { connectSimulated } from '../../fixtures/two-platforms.ts'
-import { ANSWERS, type Form, PLATFORMS, type PlatformName, pickForm } from './consent-facts.ts'
+import { ANSWERS, type Form, PLATFORMS, pickForm } from './consent-facts.ts'
 import { Oracle, PAGE_HOLD_SECONDS, type SentEvent, type Withdrawal } from './oracle.ts'
 import { createPerson, identify, isRandomVisitor, type Person } from './people.ts'
 
@@ -30,7 +30,7 @@ const BATCH_EVENTS = 50
 const IN_FLIGHT = 10
 const PHASE_SECONDS = 600
 
-/** Sends a table of events and withdrawals to a service with Meta and Google Ads. */
+/** Sends a table of events and withdrawals to a service with Meta, Google Ads and a webhook. */
 export async function runTable(
   test: TestContext,
   { seed, events: count }: TableOptions,
@@ -39,6 +39,7 @@ export async function runTable(
   await connectSimulated(service, 'google_ads', {
     routing: { event_names: CONVERSION_ACTIONS },
   })
+  await connectSimulated(service, 'webhook')
   const random = createSeededRandom(seed)
   const people = Array.from({ length: Math.ceil(count / 6) }, (_, n) => createPerson(random, n + 1))
   const table = new Table(service, random, people)
@@ -208,20 +209,4 @@ function toWithdrawalBody({ person, by, platforms }: Withdrawal, eventId: string
     ...(by === 'visitor' ? { visitor_id: person.visitorId } : { user_data: { [by]: value } }),
     ...(platforms && { withdrawn_platforms: platforms }),
   }
-}
-
-/** The deliveries of an event as the API reads them, by platform. */
-export async function readStatuses(
-  service: TestService,
-  eventId: string,
-  isPage: boolean,
-): Promise<Partial<Record<PlatformName, string>>> {
-  const { body } = await service.read(isPage ? `${eventId}?space=publishable` : eventId)
-  const deliveries = (body.deliveries ?? []) as { destination_id: string; status: string }[]
-  return Object.fromEntries(
-    deliveries.map(({ destination_id, status }) => [
-      destination_id === service.tracker.destinationId ? 'meta' : 'google_ads',
-      status,
-    ]),
-  )
 }

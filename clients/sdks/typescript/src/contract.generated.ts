@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 071938f0d426a1af430569588bd0ea40cf7f4d74b5f714b74acbcd302d338e93). Do not edit.
+// Generated from the contract 0.5.0 (sha256 6af884ef9e4adba83c9005da5474b1c565268879b1fbd7f51dc070adb1254981). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number

@@ -24,14 +24,16 @@ export function resolveGoogleClicks(submitted: SubmittedClick): Record<string, s
   const { clickIds } = submitted
   const page = parseLandingPage(submitted.eventSource)
   const latest = Math.min(Number(submitted.eventTime), Number(submitted.observedAt))
-  const resolved = { ...clickIds }
+  const resolved: Record<string, string> = {}
+  for (const [name, value] of Object.entries(clickIds)) {
+    if (!HOLDERS.has(name)) resolved[name] = value
+  }
   for (const name of CLICK_ID_NAMES) {
     const id = findClickId(clickIds, name) ?? findInPage(page, name)
     const found = id ?? findInCookies(clickIds, name, latest)
     if (found !== undefined) resolved[name] = found
   }
   const session = readSession(clickIds) ?? buildSession(page, latest)
-  for (const name of HOLDERS) delete resolved[name]
   if (session !== undefined) resolved[SESSION_ATTRIBUTES] = session
   return resolved
 }
@@ -58,8 +60,8 @@ function selectClicks(clickIds: Record<string, string>, latest: number): Record<
 }
 
 function findClickId(clickIds: Record<string, string>, name: ClickIdName): string | undefined {
-  const id = clickIds[name] ?? ''
-  return CLICK_ID.test(id) ? id : undefined
+  const id = clickIds[name]
+  return id !== undefined && CLICK_ID.test(id) ? id : undefined
 }
 
 /** Letters, digits, - and _: what Google's click IDs are made of. */
@@ -83,7 +85,11 @@ const COOKIES: Record<ClickIdName, readonly string[]> = {
 }
 
 /** What is read once, and not kept beside what it holds. */
-const HOLDERS = [...Object.values(COOKIES).flat(), 'dm_session_attributes', SESSION_ATTRIBUTES]
+const HOLDERS: ReadonlySet<string> = new Set([
+  ...Object.values(COOKIES).flat(),
+  'dm_session_attributes',
+  SESSION_ATTRIBUTES,
+])
 
 function findInCookies(
   clickIds: Record<string, string>,
@@ -91,7 +97,9 @@ function findInCookies(
   latest: number,
 ): string | undefined {
   for (const cookie of COOKIES[name]) {
-    const click = readClickCookie(clickIds[cookie] ?? '')
+    const text = clickIds[cookie]
+    if (text === undefined) continue
+    const click = readClickCookie(text)
     if (click !== null && isCurrent(click.clickedAt, latest)) return click.id
   }
   return undefined
@@ -129,8 +137,8 @@ function parseLandingPage(eventSource: string | undefined): URL | null {
 }
 
 function findInPage(page: URL | null, name: ClickIdName): string | undefined {
-  const id = page?.searchParams.get(name) ?? ''
-  return CLICK_ID.test(id) ? id : undefined
+  const id = page?.searchParams.get(name)
+  return id && CLICK_ID.test(id) ? id : undefined
 }
 
 const SESSION_CHARACTERS_MAX = 4_000
@@ -152,12 +160,13 @@ const REQUIRED_PARAMETERS = ['gad_source', 'gad_campaignid']
  * of identifiers, and the browser is left out: the event names it.
  */
 function buildSession(page: URL | null, latest: number): string | undefined {
+  if (page === null) return undefined
   const parameters = Object.fromEntries(
-    [...(page?.searchParams ?? [])].filter(
+    [...page.searchParams].filter(
       ([name, value]) => PARAMETER.test(name) && PARAMETER_VALUE.test(value),
     ),
   )
-  if (page === null || !REQUIRED_PARAMETERS.every(name => name in parameters)) return undefined
+  if (!REQUIRED_PARAMETERS.every(name => name in parameters)) return undefined
   page.hash = ''
   const attributes = {
     ...parameters,

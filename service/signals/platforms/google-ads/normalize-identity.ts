@@ -23,10 +23,10 @@ export function normalizeGoogleIdentity(submitted: SubmittedIdentity): AcceptedI
     rules: RULES,
     times: submitted,
   })
-  if (plain.client_ip_address !== undefined && !isKnownElsewhere(submitted)) {
-    delete plain.client_ip_address
-  }
-  return { digests, plain, clickIds: resolveGoogleClicks(submitted), dropped }
+  const { client_ip_address: address, ...others } = plain
+  const isWithheld = address !== undefined && !isKnownElsewhere(submitted)
+  const clickIds = resolveGoogleClicks(submitted)
+  return { digests, plain: isWithheld ? others : plain, clickIds, dropped }
 }
 
 const RULES: FieldRules = {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { isShortRun } from '../../fixtures/seeded-random.ts'
-import { listGoogleReceipts, listReceipts } from '../../fixtures/simulator.ts'
+import { listGoogleReceipts, listReceipts, listWebhookMessages } from '../../fixtures/simulator.ts'
+import { decide } from './consent-facts.ts'
 import type { ExpectedOutcome, SentEvent } from './oracle.ts'
 import { CONVERSION_ACTIONS, runTable, type TableResult } from './run-table.ts'
 
@@ -19,7 +20,8 @@ it('each platform gets exactly the events and digests that consent allows', {
   const result = await runTable(test, { seed: SEED, events: EVENTS })
   const { oracle, events, refused, withdrawals, surprises } = result
   assert.deepEqual(surprises.slice(0, 20), [], `${surprises.length} surprises`)
-  const problems = [...(await checkMeta(result)), ...(await checkGoogle(result))]
+  const checks = [checkMeta, checkGoogle, checkWebhook]
+  const problems = (await Promise.all(checks.map(check => check(result)))).flat()
   assert.deepEqual(problems.slice(0, 20), [], `${problems.length} problems`)
   assert.deepEqual(await checkStatuses(result), [])
   test.diagnostic(`${events} events (${refused} refused with 422), ${withdrawals} withdrawals`)
@@ -102,6 +104,36 @@ async function checkGoogle({ service, oracle }: TableResult): Promise<string[]> 
                 isAmerican ? identification.ipAddress : null,
               ] as [unknown, unknown],
             ]),
+      ])
+    }),
+  ]
+}
+
+/** It gets the normal forms of the contract, which are those of Meta, and no vendor is about it. */
+async function checkWebhook({ service, oracle }: TableResult): Promise<string[]> {
+  const messages = await listWebhookMessages(service.simulatorUrl)
+  const received = messages.flatMap(({ data }) => data.events as Received[])
+  const allowed = oracle.sent.webhook
+  return [
+    ...compareSets(
+      'Webhook',
+      received.map(({ event_id }) => event_id),
+      [...allowed.keys()],
+    ),
+    ...received.flatMap(({ event_id, user = {}, consent, click_ids }) => {
+      const sent = allowed.get(event_id)?.event
+      if (sent === undefined) return []
+      const { meta, gclid } = sent.identification
+      const isGoogleGranted = decide(sent.form, 'google_ads').outcome === 'granted'
+      return compare(`Webhook ${event_id}`, [
+        [
+          [user.email_sha256, user.phone_sha256, user.external_id_sha256],
+          [meta.em, meta.ph, meta.external_id],
+        ],
+        // What Google's ad left is not kept where the person refuses Google.
+        [click_ids?.gclid ?? null, isGoogleGranted ? gclid : null],
+        [consent.data_processing_options, sent.form.members.data_processing_options],
+        [consent.ad_personalization, sent.form.members.opt_out ? 'denied' : 'granted'],
       ])
     }),
   ]

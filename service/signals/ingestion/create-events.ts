@@ -1,0 +1,194 @@
+import {
+  BATCH_BYTES_MAX,
+  createEvents,
+  type EventResult,
+  NDJSON_MEDIA_TYPE,
+} from '@signalbox/contract/event-batches.ts'
+import { toRefusal } from '../../runtime/http/error-responses.ts'
+import { Refusal } from '../../runtime/http/refusal.ts'
+import { registerByteParsers } from '../../runtime/http/request-body.ts'
+import type { ServiceApp, ServiceLogger } from '../../runtime/http/service-app.ts'
+import { isObject } from '../../runtime/util/is-object.ts'
+import {
+  type BrowserRequest,
+  type TrackerLimits,
+  takeFurtherEvents,
+  takePageWithdrawal,
+  type WithdrawalLimits,
+} from '../access/tracker-limits.ts'
+import type { SelectedPlatforms } from '../platforms/registry.ts'
+import {
+  type AcceptanceContext,
+  acceptEvent,
+  findTrackerPlatforms,
+  type PreparedEvent,
+  prepareEvent,
+} from './accept-event.ts'
+import { type BatchEvent, EVENTS_PER_TURN, nextTurn, readBatch } from './batch-body.ts'
+
+export interface BatchContext extends AcceptanceContext {
+  limits: TrackerLimits & WithdrawalLimits
+  /** Counts refused events. */
+  refusals: { record(refused: RefusedEvent): void }
+  now: () => Date
+}
+
+interface RefusedEvent {
+  sender: { trackerId: string }
+  refusal: Refusal
+  requestId: string
+  eventId: string | null
+  at: Date
+}
+
+/** Registers createEvents in a scope of its own, whose bodies are read as bytes. */
+export function batchRoutes(app: ServiceApp, context: BatchContext): void {
+  app.register(async scope => {
+    registerByteParsers(scope, ['application/json', NDJSON_MEDIA_TYPE])
+    scope.route({
+      ...createEvents,
+      bodyLimit: BATCH_BYTES_MAX,
+      async handler(request, reply) {
+        if (request.headers['idempotency-key'] !== undefined) throw refuseIdempotencyKey()
+        const { 'content-type': mediaType, 'content-encoding': coding } = request.headers
+        const isOfPage = request.browser !== null
+        const bytes = (request.body as Buffer | undefined) ?? Buffer.alloc(0)
+        const events = await readBatch({ bytes, mediaType, coding, isOfPage })
+        // Release the raw identifiers while the events wait for their commit.
+        ;(request as { body: unknown }).body = undefined
+        const further = { request, count: events.length - 1 }
+        const { taken, refusal } = takeFurtherEvents(context.limits, further, reply)
+        const batch = new EventBatch(
+          context,
+          request,
+          await findTrackerPlatforms(context, request.tracker),
+        )
+        const results = await batch.accept(events.slice(0, taken + 1))
+        if (refusal)
+          for (const event of events.slice(taken + 1)) results.push(batch.refuse(event, refusal))
+        return reply.code(200).send({ results })
+      },
+    })
+  })
+}
+
+function refuseIdempotencyKey(): Refusal {
+  const field = 'Idempotency-Key'
+  const message = 'The Idempotency-Key header names one event: give each event an event_id.'
+  return Refusal.ofFields({ [field]: [message] }, [{ field, rule: 'invalid_event_id' }])
+}
+
+interface BatchRequest extends BrowserRequest {
+  id: string
+  url: string
+  headers: BrowserRequest['headers'] & { origin?: string | undefined }
+  log: ServiceLogger
+}
+
+/** The events of one request, which are accepted or refused one by one, in their order. */
+class EventBatch {
+  readonly #context: BatchContext
+  readonly #request: BatchRequest
+  readonly #platforms: SelectedPlatforms
+  readonly #receivedAt: Date
+
+  constructor(context: BatchContext, request: BatchRequest, platforms: SelectedPlatforms) {
+    this.#context = context
+    this.#request = request
+    this.#platforms = platforms
+    this.#receivedAt = context.now()
+  }
+
+  /**
+   * Prepares the events and commits them together. A withdrawal is stored before the events behind
+   * it are decided, and after those before it, as for requests one after another.
+   */
+  async accept(events: readonly BatchEvent[]): Promise<EventResult[]> {
+    const results: Promise<EventResult>[] = []
+    let waiting: (() => Promise<EventResult>)[] = []
+    const commitWaiting = async () => {
+      for (const commit of waiting) results.push(commit())
+      waiting = []
+      await Promise.all(results)
+    }
+    for (const [index, event] of events.entries()) {
+      if (index % EVENTS_PER_TURN === EVENTS_PER_TURN - 1) await nextTurn()
+      const prepared = await this.#prepare(event)
+      const isWithdrawal = 'draft' in prepared && prepared.draft.eventName === 'consent_withdrawal'
+      if (isWithdrawal) await commitWaiting()
+      waiting.push(() => this.#commit(event, prepared))
+      if (isWithdrawal) await commitWaiting()
+    }
+    await commitWaiting()
+    return Promise.all(results)
+  }
+
+  /** Counts the refusal, and returns it as the result of the event. */
+  refuse(event: BatchEvent, error: Error): EventResult {
+    const refusal = toRefusal(error, this.#request.url)
+    const { id: requestId, tracker } = this.#request
+    const eventId = 'body' in event && isObject(event.body) ? event.body.event_id : null
+    this.#context.refusals.record({
+      sender: { trackerId: tracker.trackerId },
+      refusal,
+      requestId,
+      eventId: typeof eventId === 'string' ? eventId : null,
+      at: this.#context.now(),
+    })
+    const { status, message, errors, headers } = refusal
+    const retryAfter = Number(headers['retry-after'] ?? 1)
+    if (status === 400 || status === 422) return { status, message, ...(errors && { errors }) }
+    if (status === 429 || status === 503) return { status, message, retry_after: retryAfter }
+    this.#logBug(error)
+    return { status: 503, message, retry_after: retryAfter }
+  }
+
+  /** The other events of the batch still have their results, so the request does not fail. */
+  #logBug(error: Error): void {
+    const { id, log } = this.#request
+    log.error({ err: error, route: createEvents.url, request_id: id }, 'event of a batch failed')
+  }
+
+  async #prepare(event: BatchEvent): Promise<PreparedEvent | { error: Error }> {
+    if ('refusal' in event) return { error: event.refusal }
+    const { tracker, browser, headers } = this.#request
+    const { erasureKey, settings, limits } = this.#context
+    try {
+      const prepared = await prepareEvent({
+        platforms: this.#platforms,
+        erasureKey,
+        settings,
+        tracker,
+        browser,
+        origin: headers.origin ?? null,
+        body: event.body,
+        bodyBytes: event.bytes,
+        idempotencyKey: undefined,
+        receivedAt: this.#receivedAt,
+      })
+      const isWithdrawal = prepared.draft.eventName === 'consent_withdrawal'
+      if (browser && isWithdrawal) takePageWithdrawal(limits, this.#request)
+      return prepared
+    } catch (error) {
+      return { error: error as Error }
+    }
+  }
+
+  async #commit(
+    event: BatchEvent,
+    prepared: PreparedEvent | { error: Error },
+  ): Promise<EventResult> {
+    if ('error' in prepared) return this.refuse(event, prepared.error)
+    try {
+      const accepted = await acceptEvent(this.#context, prepared)
+      const { eventId: event_id, notices } = accepted
+      if (accepted.isDuplicate) {
+        return { status: 200, event_id, duplicate: true, ...(notices[0] && { notices }) }
+      }
+      const { warnings } = accepted
+      return { status: 202, event_id, duplicate: false, warnings, notices }
+    } catch (error) {
+      return this.refuse(event, error as Error)
+    }
+  }
+}
