@@ -25,8 +25,8 @@ export interface ConversionPlatform {
   path: RegExp
   /** An error in the form of the platform. Without `code`, it follows the status. */
   refuse(status: number, message: string, code?: number): HttpResponse
-  /** Where the account is not a part of the path: the account that the body names. */
-  accountOf?(body: unknown): string
+  /** Where the account is not a part of the path. */
+  accountOf?(body: unknown, query: URLSearchParams): string
   /** The events of a request that nothing checked yet. */
   listEvents(body: unknown): unknown[]
   /** What a test and a fault rule know an event by. */
@@ -98,7 +98,7 @@ async function answerConversions(
   if (request.method !== 'POST') return refuse(405, 'Method not allowed.')
   if (bytes === 'too_large') return refuse(413, 'The request is too large.')
   const body = parse(bytes)
-  const account = platform.accountOf?.(body) ?? platform.path.exec(path)?.[1] ?? ''
+  const account = platform.accountOf?.(body, query) ?? platform.path.exec(path)?.[1] ?? ''
   const { headers } = request
   const post = { account, path, query, headers, body, at: state.now() }
   const part = stateOf(state, platform)

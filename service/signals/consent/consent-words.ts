@@ -138,6 +138,8 @@ const PHRASES: readonly Phrase[] = [
   ['e mail', 'email'],
   ['tik tok', 'tiktok'],
   ['linked in', 'linkedin'],
+  ['open ai', 'openai'],
+  ['chat gpt', 'chatgpt'],
   ['you tube', 'youtube'],
   ['double click', 'doubleclick'],
   ['whats app', 'whatsapp'],

@@ -26,6 +26,8 @@ export interface ApiResponse {
 interface ApiRequest {
   url: URL
   headers: Headers
+  /** The platform is known to answer by the status alone: a body that breaks off is none. */
+  isBodyOptional?: boolean
   /** Builds a body of JSON; an error in it is an outcome. Without one, the request is a GET. */
   createBody?: (() => unknown) | undefined
   accessToken: string
@@ -37,6 +39,7 @@ interface ApiRequest {
 export async function requestApi({
   url,
   headers,
+  isBodyOptional = false,
   createBody,
   accessToken,
   answerBytesMax,
@@ -52,7 +55,10 @@ export async function requestApi({
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMilliseconds),
     })
-    const { text } = await readResponseText(response, answerBytesMax)
+    const { text } = await readResponseText(response, answerBytesMax).catch(error => {
+      if (isBodyOptional) return { text: '' }
+      throw error
+    })
     return {
       status: response.status,
       body: redactToken(text, accessToken),

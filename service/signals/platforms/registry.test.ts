@@ -20,6 +20,8 @@ it('keeps the mark of each platform, which stored rows have', () => {
     ['google_ads', 'g'],
     ['pinterest', 'p'],
     ['tiktok', 't'],
+    ['snapchat', 's'],
+    ['openai_ads', 'o'],
     ['microsoft_ads', 'b'],
     ['webhook', 'w'],
   ])
