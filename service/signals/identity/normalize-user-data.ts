@@ -19,6 +19,7 @@ import {
   normalizeIdentifier,
   parseSuppliedDigest,
   prepareCallerId,
+  prepareCallerIdInCase,
 } from './identifier-formats.ts'
 import { normalizeCountry } from './normalize-country.ts'
 import { normalizeBirthDate, normalizeGender } from './normalize-demographics.ts'
@@ -196,7 +197,8 @@ function hashValue(
   if (!rule.isCallerId && looksLikeUnsupportedHash(prepared)) {
     return { reason: DROP_REASONS.otherHash }
   }
-  const normalized = rule.normalize(prepared, context)
+  const given = rule.keepsCase ? prepareCallerIdInCase(text) : prepared
+  const normalized = rule.normalize(given, context)
   if (normalized === null) return { reason: rule.reason }
   return typeof normalized === 'string' ? { kept: hashIdentifier(normalized) } : normalized
 }
