@@ -3,6 +3,7 @@ import { GOOGLE_CONTROLS } from './google-ads/google-controls.ts'
 import { answerGoogle, isGooglePath } from './google-ads/google-routes.ts'
 import type { HttpExchange } from './http-messages.ts'
 import { PINTEREST } from './pinterest/pinterest-platform.ts'
+import { REDDIT } from './reddit/reddit-platform.ts'
 import type { ControlHandler, SimulatorState } from './simulator-state.ts'
 import { WEBHOOK_CONTROLS } from './webhook/webhook-controls.ts'
 import { answerWebhook, isWebhookPath } from './webhook/webhook-routes.ts'
@@ -18,5 +19,6 @@ interface PlatformPart {
 export const PLATFORM_PARTS: readonly PlatformPart[] = [
   { serves: isGooglePath, answer: answerGoogle, controls: GOOGLE_CONTROLS },
   createConversionPart(PINTEREST),
+  createConversionPart(REDDIT),
   { serves: isWebhookPath, answer: answerWebhook, controls: WEBHOOK_CONTROLS },
 ]

@@ -205,7 +205,7 @@ const VENDORS: Readonly<Record<string, string>> = {
   tiktok: 'tiktok',
   pinterest: 'pinterest',
   snapchat: 'snap snapchat',
-  reddit: 'reddit',
+  reddit: 'reddit rdt',
   linkedin: 'linkedin',
   microsoft: 'microsoft bing clarity',
   x: 'twitter',

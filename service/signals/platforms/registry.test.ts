@@ -19,6 +19,7 @@ it('keeps the mark of each platform, which stored rows have', () => {
     ['meta', 'm'],
     ['google_ads', 'g'],
     ['pinterest', 'p'],
+    ['reddit', 'r'],
     ['webhook', 'w'],
   ])
   assert.equal(UNMARKED_IDENTITY, 'm')

@@ -5,6 +5,7 @@ import { META_PLUG_IN } from './meta/settings.ts'
 import { PINTEREST_PLUG_IN } from './pinterest/settings.ts'
 import type { Platform } from './platform.ts'
 import type { AddressSetting, PlatformPlugIn, PlugInContext } from './plug-in.ts'
+import { REDDIT_PLUG_IN } from './reddit/settings.ts'
 import { WEBHOOK_PLUG_IN } from './webhook/settings.ts'
 
 /** One line for each platform. The first one is the default. */
@@ -12,6 +13,7 @@ export const PLATFORM_PLUG_INS: readonly PlatformPlugIn[] = [
   META_PLUG_IN,
   GOOGLE_ADS_PLUG_IN,
   PINTEREST_PLUG_IN,
+  REDDIT_PLUG_IN,
   WEBHOOK_PLUG_IN,
 ]
 
