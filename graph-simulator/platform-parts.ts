@@ -2,6 +2,7 @@ import { createConversionPart } from './conversion-platform.ts'
 import { GOOGLE_CONTROLS } from './google-ads/google-controls.ts'
 import { answerGoogle, isGooglePath } from './google-ads/google-routes.ts'
 import type { HttpExchange } from './http-messages.ts'
+import { LINKEDIN } from './linkedin/linkedin-platform.ts'
 import { PINTEREST } from './pinterest/pinterest-platform.ts'
 import { REDDIT } from './reddit/reddit-platform.ts'
 import type { ControlHandler, SimulatorState } from './simulator-state.ts'
@@ -19,6 +20,7 @@ interface PlatformPart {
 export const PLATFORM_PARTS: readonly PlatformPart[] = [
   { serves: isGooglePath, answer: answerGoogle, controls: GOOGLE_CONTROLS },
   createConversionPart(PINTEREST),
+  createConversionPart(LINKEDIN),
   createConversionPart(REDDIT),
   { serves: isWebhookPath, answer: answerWebhook, controls: WEBHOOK_CONTROLS },
 ]

@@ -42,6 +42,7 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
       },
       guide('google-ads', 'Send conversions to Google Ads through the Data Manager API.'),
       guide('pinterest', 'Send conversions to Pinterest through its API for Conversions.'),
+      guide('linkedin', 'Send conversions to LinkedIn through its Conversions API.'),
       guide('reddit', 'Send conversions to Reddit through its Conversions API.'),
       guide('webhook', 'Send consented events to an endpoint of your own, signed.'),
       guide('lead-stages', 'Send the stages of leads from a CSV file of a CRM.'),

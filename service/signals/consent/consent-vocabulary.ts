@@ -205,7 +205,7 @@ const VENDORS: Readonly<Record<string, string>> = {
   tiktok: 'tiktok',
   pinterest: 'pinterest',
   snapchat: 'snap snapchat',
-  reddit: 'reddit rdt',
+  reddit: 'reddit',
   linkedin: 'linkedin',
   microsoft: 'microsoft bing clarity',
   x: 'twitter',
@@ -215,6 +215,9 @@ const VENDORS: Readonly<Record<string, string>> = {
     thetradedesk youtube vimeo posthog heap fullstory hj mouseflow smartlook crazyegg vwo
     optimizely chartbeat sentry datadog tawk crisp tidio`,
 }
+
+/** Words of a product's name, which say nothing more after its vendor: LinkedIn Insight Tag. */
+export const PRODUCT_WORDS: ReadonlyMap<string, string> = new Map([['insight', 'linkedin']])
 
 /** Those that a refusal of social media is about. */
 export const SOCIAL_VENDORS: readonly string[] = [

@@ -19,6 +19,7 @@ it('keeps the mark of each platform, which stored rows have', () => {
     ['meta', 'm'],
     ['google_ads', 'g'],
     ['pinterest', 'p'],
+    ['linkedin', 'l'],
     ['reddit', 'r'],
     ['webhook', 'w'],
   ])

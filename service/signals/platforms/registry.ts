@@ -1,6 +1,7 @@
 import { readPluginSetting, type Settings } from '../../runtime/settings/settings.ts'
 import { AccessTokens } from './access-tokens/client.ts'
 import { GOOGLE_ADS_PLUG_IN } from './google-ads/settings.ts'
+import { LINKEDIN_PLUG_IN } from './linkedin/settings.ts'
 import { META_PLUG_IN } from './meta/settings.ts'
 import { PINTEREST_PLUG_IN } from './pinterest/settings.ts'
 import type { Platform } from './platform.ts'
@@ -13,6 +14,7 @@ export const PLATFORM_PLUG_INS: readonly PlatformPlugIn[] = [
   META_PLUG_IN,
   GOOGLE_ADS_PLUG_IN,
   PINTEREST_PLUG_IN,
+  LINKEDIN_PLUG_IN,
   REDDIT_PLUG_IN,
   WEBHOOK_PLUG_IN,
 ]

@@ -74,7 +74,7 @@ it('reaches each platform under its own consent, by any name of Reddit', async t
     { reddit: 'denied' },
     { 'Reddit Ads': false },
     { vendors: { disabled: ['reddit'] } },
-    { rdt: false },
+    { reddit_ads: false },
   ]
   for (const [index, refusal] of refusals.entries()) await submit(`no-${index}`, refusal)
   await submit('no-meta', { 'Facebook Pixel': false })
