@@ -46,6 +46,8 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
       guide('microsoft-ads', 'Send conversions to Microsoft Advertising: the UET Conversions API.'),
       guide('snapchat', 'Send conversions to Snapchat through its Conversions API.'),
       guide('openai-ads', 'Send conversions to OpenAI Ads through its Conversions API.'),
+      guide('linkedin', 'Send conversions to LinkedIn through its Conversions API.'),
+      guide('reddit', 'Send conversions to Reddit through its Conversions API.'),
       guide('webhook', 'Send consented events to an endpoint of your own, signed.'),
       guide('lead-stages', 'Send the stages of leads from a CSV file of a CRM.'),
       guide('routing', 'Choose which events a destination gets, and what it calls them.'),

@@ -2,6 +2,7 @@ import type { ConsentSubject } from './consent-statement.ts'
 import {
   ADVERTISING_STEM,
   CONSENT_MODE_SIGNALS,
+  PRODUCT_WORDS,
   REFUSAL_STEM,
   VENDOR_BY_WORD,
   WORD_KINDS,
@@ -130,7 +131,7 @@ function countWords(words: string[]): WordCounts {
       if (REFUSAL_STEM.test(word)) {
         kinds.add('refusal')
         negations += 1
-      } else unknown += 1
+      } else if (vendor === null || PRODUCT_WORDS.get(word) !== vendor) unknown += 1
       if (ADVERTISING_STEM.test(word)) kinds.add('advertising')
     } else kinds.add(kind)
     if (kind !== undefined && NEGATING_KINDS.has(kind)) negations += 1

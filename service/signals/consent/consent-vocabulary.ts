@@ -227,6 +227,9 @@ const VENDORS: Readonly<Record<string, string>> = {
     optimizely chartbeat sentry datadog tawk crisp tidio`,
 }
 
+/** Words of a product's name, which say nothing more after its vendor: LinkedIn Insight Tag. */
+export const PRODUCT_WORDS: ReadonlyMap<string, string> = new Map([['insight', 'linkedin']])
+
 /** Those that a refusal of social media is about. */
 export const SOCIAL_VENDORS: readonly string[] = [
   ...['meta', 'tiktok', 'pinterest', 'snapchat', 'reddit', 'linkedin', 'x'],

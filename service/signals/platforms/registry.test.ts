@@ -22,6 +22,8 @@ it('keeps the mark of each platform, which stored rows have', () => {
     ['tiktok', 't'],
     ['snapchat', 's'],
     ['openai_ads', 'o'],
+    ['linkedin', 'l'],
+    ['reddit', 'r'],
     ['microsoft_ads', 'b'],
     ['webhook', 'w'],
   ])
