@@ -100,7 +100,18 @@ const NAME_LENGTH_MAX = 128
 
 /** Reads a name by its words, in about 5 µs; `findMeaning` caches it. */
 export function readName(name: string): NameMeaning {
-  return name.length > NAME_LENGTH_MAX ? NO_MEANING : interpretWords(splitWords(name))
+  return name.length > NAME_LENGTH_MAX
+    ? NO_MEANING
+    : interpretWords(joinProductWords(splitWords(name)))
+}
+
+/** "TikTok Events API" is a product of its vendor, as CAPI is; `api` alone names an interface. */
+function joinProductWords(words: string[]): string[] {
+  if (!words.includes('api') || !words.some(word => VENDOR_BY_WORD.has(word))) return words
+  return words
+    .join(' ')
+    .replace(/\b(?:conversions?|events?) api\b/, 'capi')
+    .split(' ')
 }
 
 /** How many words of each kind a name has. */

@@ -133,7 +133,7 @@ const WORDS: Record<WordKind, string> = {
     uk eu eea ca va co ct national universal based this that should may can only granular display
     online digital context cross networks tag tags platform platforms general
     relevant related onsale direct first system public main custom sec inc llc ltd gmbh ireland
-    client server side tc daa nai edaa c ttq pintrk rdt lintrk twq uet uetq gtag save
+    client server side tc daa nai edaa c ttq pintrk rdt lintrk twq uetq gtag save
     saving get ut utag tci cp ios android unity kochava singular applovin
     vungle ironsource chartboost inmobi admob appsflyer adjust branch segment rudderstack mparticle
     braze adobe xdm magento woocommerce woo bigcommerce piwik ppms ensighten commanders cact
@@ -218,7 +218,7 @@ const VENDORS: Readonly<Record<string, string>> = {
   snapchat: 'snap snapchat snaptr',
   reddit: 'reddit',
   linkedin: 'linkedin',
-  microsoft: 'microsoft bing clarity',
+  microsoft: 'microsoft bing clarity uet',
   x: 'twitter',
   openai: 'openai chatgpt oaiq',
   others: `criteo taboola outbrain amazon quora yahoo yandex adroll adform awin klaviyo

@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 6af884ef9e4adba83c9005da5474b1c565268879b1fbd7f51dc070adb1254981). Do not edit.
+# Generated from the contract 0.5.0 (sha256 3e83b6c75ddeafc841006e62f556936b7060e500d5c397f40de1527c31568a7d). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 
