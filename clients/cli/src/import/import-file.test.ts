@@ -80,7 +80,7 @@ it('reads standard input, and says where the reader of a folder went wrong', asy
 it('loses and doubles nothing when it is killed in the middle of a file', async test => {
   const { environment, folder, run } = await startCli(test)
   const path = join(folder, 'many.ndjson')
-  const count = 400
+  const count = 2_000
   const lines = Array.from({ length: count }, (_, at) => JSON.stringify({ visitor_id: `v${at}` }))
   writeFileSync(path, `${lines.join('\n')}\n`)
   const command = ['events', 'create', '--file', path, ...FILL]
