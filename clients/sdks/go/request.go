@@ -23,8 +23,8 @@ type apiRequest struct {
 	body any
 	// json returns a body that is JSON already, in place of body. It is read before each attempt.
 	json func() []byte
-	// receive takes the answer of an attempt. Its error is a failure like any other, except that a
-	// rate limit, which is one for a part of the request, is waited for until the call ends.
+	// receive takes the answer of an attempt. Its error is a failure like any other. Of such a
+	// request, rate limits are waited for until the call ends: many events share one limit.
 	receive func(read *answer, attempt int) error
 	// idempotencyKey is empty when there is none.
 	idempotencyKey string
@@ -117,9 +117,9 @@ func (p *preparedRequest) sendRepeatedly(
 		answer, err = p.sendOnce(ctx, &info, min(limits.timeout, time.Until(deadline)))
 		if err == nil && p.receive != nil {
 			err = p.receive(answer, attempt)
-			if errors.Is(err, ErrRateLimit) && limits.maxRetries > 0 {
-				waits++
-			}
+		}
+		if p.receive != nil && errors.Is(err, ErrRateLimit) && limits.maxRetries > 0 {
+			waits++
 		}
 		if err == nil {
 			return answer, attempt, nil

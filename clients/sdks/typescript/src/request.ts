@@ -25,8 +25,8 @@ export interface APIRequest {
   /** A body that is JSON already, in place of `body`. Read before each attempt. */
   json?: () => string
   /**
-   * Takes the answer of an attempt. An error that it returns is a failure like any other, except
-   * that a rate limit, which is one for a part of the request, is waited for until the call ends.
+   * Takes the answer of an attempt. An error that it returns is a failure like any other. Of such a
+   * request, rate limits are waited for until the call ends: many events share one limit.
    */
   receive?: (answer: ErrorAnswer, attempt: number) => APIError | null
   headers?: Record<string, string>
@@ -70,10 +70,10 @@ export async function send<Body extends object>(
       const answer = await sendOnce(settings, prepared, { info, limit, signal: options.signal })
       const failure = request.receive?.(answer, attempt) ?? null
       if (failure === null) return toResult<Body>(answer, attempt)
-      if (failure instanceof RateLimitError && maxRetries > 0) waits += 1
       throw failure
     } catch (error) {
       if (error instanceof APIError || error instanceof APIConnectionError) error.attempts = attempt
+      if (request.receive && error instanceof RateLimitError && maxRetries > 0) waits += 1
       const isLast = request.isRetried === false || attempt - waits > maxRetries
       const delay = isLast ? null : planRetry(error, attempt)
       if (delay === null || performance.now() + delay >= deadline) throw error

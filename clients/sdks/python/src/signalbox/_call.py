@@ -43,8 +43,8 @@ class Request(Generic[Body]):
     """A body that is JSON already, in place of `body`. Read before each attempt."""
     receive: Callable[[Answer, int], APIError | None] | None = field(default=None, repr=False)
     """
-    Takes the answer of an attempt. An error that it returns is a failure like any other, except
-    that a rate limit, which is one for a part of the request, is waited for until the call ends.
+    Takes the answer of an attempt. An error that it returns is a failure like any other. Of such a
+    request, rate limits are waited for until the call ends: many events share one limit.
     """
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     api_key: Secret | None = None
@@ -142,6 +142,9 @@ class Call(Generic[Body]):
         if error is None:
             return None
         error.attempts = self._attempts
+        is_waited_for = self._request.receive and isinstance(error, RateLimitError)
+        if is_waited_for and self._limits.max_retries > 0:
+            self._waits += 1
         attempts = self._attempts - self._waits
         is_last = not self._request.is_retried or attempts > self._limits.max_retries
         delay = None if is_last else plan_retry(error, self._attempts)
@@ -156,10 +159,7 @@ class Call(Generic[Body]):
         if 200 <= answer.status < 300 and isinstance(answer.body, dict):
             self._answer = answer
             receive = self._request.receive
-            error = receive(answer, self._attempts) if receive else None
-            if isinstance(error, RateLimitError) and self._limits.max_retries > 0:
-                self._waits += 1
-            return error
+            return receive(answer, self._attempts) if receive else None
         return error_class(answer.status)(self.redact(_describe(answer)), answer)
 
     def result(self) -> Body:
