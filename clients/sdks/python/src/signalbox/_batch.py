@@ -146,7 +146,8 @@ class Batch:
             if not isinstance(result, dict) or type(result.get("status")) is not int:
                 return None
             # Of refused events too: whoever sends one again needs the id that it had.
-            result.setdefault("event_id", self._events[position].id)
+            if result.get("event_id") is None:
+                result["event_id"] = self._events[position].id
             if isinstance(result.get("message"), str):
                 result["message"] = self._settings.require_token().redact(result["message"])
         return results

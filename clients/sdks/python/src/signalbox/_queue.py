@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -50,6 +51,7 @@ class CloseResult(FlushResult):
 class Entry:
     sequence: int
     event: PreparedEvent
+    added_at: float
 
 
 class QueueState:
@@ -95,7 +97,7 @@ class QueueState:
 
     def add(self, event: PreparedEvent) -> None:
         self.added += 1
-        self._waiting.append(Entry(self.added, event))
+        self._waiting.append(Entry(self.added, event, time.monotonic()))
 
     def send_now(self) -> None:
         """What waits now waits for no other events."""
@@ -105,6 +107,10 @@ class QueueState:
     def is_gathering(self) -> bool:
         """Whether events wait for others to be sent with."""
         return not self.is_ended and bool(self._waiting) and self._waiting[0].sequence > self._due
+
+    def seconds_to_gather(self) -> float:
+        """Until the first event that waits has waited long enough."""
+        return max(0.0, self._waiting[0].added_at + WAIT_SECONDS - time.monotonic())
 
     @property
     def has_waiting(self) -> bool:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 from ._batch import Answered
 from ._queue import (
-    WAIT_SECONDS,
     CloseResult,
     Entry,
     FlushResult,
@@ -122,7 +121,7 @@ class EventQueue:
     def _gather(self) -> None:
         self._is_gathering = True
         try:
-            if not self._change.wait_for(self._is_gathered, WAIT_SECONDS):
+            if not self._change.wait_for(self._is_gathered, self._state.seconds_to_gather()):
                 self._state.send_now()
         finally:
             self._is_gathering = False
