@@ -89,7 +89,7 @@ export async function sendBatch<Event extends PreparedEvent>(
   }
 }
 
-/** The results by position. Throws an InvalidResponseError when they are not those of the events. */
+/** The results by position. Throws an InvalidResponseError unless each event has one. */
 function readResults(
   answer: ErrorAnswer,
   { events, credential }: { events: readonly PreparedEvent[]; credential: string },
@@ -103,7 +103,7 @@ function readResults(
     const message = 'The answer does not have a result for each event.'
     throw createAPIError({ ...answer, message })
   }
-  // Of refused events too: whoever sends one again needs the id that it had.
+  // Of refused events too: a caller that sends one again needs the id that it had.
   results.forEach((result, at) => {
     result.event_id ??= events[at]?.id ?? ''
     if (typeof result.message === 'string') result.message = redact(result.message, credential)

@@ -145,7 +145,7 @@ class Batch:
         for position, result in zip(self._pending, results, strict=True):
             if not isinstance(result, dict) or type(result.get("status")) is not int:
                 return None
-            # Of refused events too: whoever sends one again needs the id that it had.
+            # Of refused events too: a caller that sends one again needs the id that it had.
             if result.get("event_id") is None:
                 result["event_id"] = self._events[position].id
             if isinstance(result.get("message"), str):
