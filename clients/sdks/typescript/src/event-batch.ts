@@ -151,7 +151,7 @@ export function toCreated({ result, answer, attempts }: Answered): Result<Create
   return toResult<CreatedEvent>({ ...answer, status, body: created }, attempts)
 }
 
-/** How many of the events at the front fit into a request; 0 when the first is too large for one. */
+/** How many events at the front fit into a request; 0 when the first is too large for one. */
 export function countBatch(events: Iterable<PreparedEvent>, eventsMax: number): number {
   let count = 0
   let bytes = BODY_START.length + BODY_END.length
