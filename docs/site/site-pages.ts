@@ -40,6 +40,7 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
         source: 'docs/reference/normalization.md',
         description: 'How identifiers are normalized before they are hashed.',
       },
+      guide('batches', 'Many events in one request, and a result for each of them.'),
       guide('google-ads', 'Send conversions to Google Ads through the Data Manager API.'),
       guide('pinterest', 'Send conversions to Pinterest through its API for Conversions.'),
       guide('tiktok', 'Send conversions to TikTok through its Events API.'),

@@ -8,7 +8,7 @@ import {
   WORD_KINDS,
   type WordKind,
 } from './consent-vocabulary.ts'
-import { splitWords } from './consent-words.ts'
+import { joinProductWords, splitWords } from './consent-words.ts'
 
 /** What a member says by its name. A name without a known subject has none. */
 export interface NameMeaning {
@@ -103,15 +103,6 @@ export function readName(name: string): NameMeaning {
   return name.length > NAME_LENGTH_MAX
     ? NO_MEANING
     : interpretWords(joinProductWords(splitWords(name)))
-}
-
-/** "TikTok Events API" is a product of its vendor, as CAPI is; `api` alone names an interface. */
-function joinProductWords(words: string[]): string[] {
-  if (!words.includes('api') || !words.some(word => VENDOR_BY_WORD.has(word))) return words
-  return words
-    .join(' ')
-    .replace(/\b(?:conversions?|events?) api\b/, 'capi')
-    .split(' ')
 }
 
 /** How many words of each kind a name has. */

@@ -246,6 +246,9 @@ export interface NewEvent {
   notices: IngestionNotice[]
 }
 
+/** Dotted field path -> sentences. */
+export type FieldErrors = Record<string, string[]>
+
 export interface NewVerification {
   event_id: string
   duplicate: false
@@ -785,6 +788,38 @@ export interface DeletionResult {
   sessions_updated: number
   /** When the deletion was completed. */
   completed_at: string
+}
+
+export interface EventBatchSubmission {
+  /**
+   * At most 20 with a publishable key. Each event has at most 64 KiB and is accepted or refused
+   * for itself, in the order of the list.
+   */
+  events: EventSubmission[]
+}
+
+export interface EventResult {
+  /**
+   * The status that createEvent would have had. 202: stored. 200: a duplicate. 400 and 422:
+   * refused, whenever it is sent. 429 and 503: not stored; send this event again.
+   */
+  status: number
+  /** Of a stored event or a duplicate. */
+  event_id?: string
+  /** Of a stored event or a duplicate. */
+  duplicate?: boolean
+  warnings?: IngestionWarning[]
+  notices?: IngestionNotice[]
+  /** Why the event is not stored. */
+  message?: string
+  errors?: FieldErrors
+  /** Of 429 and 503: seconds to wait. */
+  retry_after?: number
+}
+
+export interface EventBatchResult {
+  /** One for each event of the request, in the same order. */
+  results: EventResult[]
 }
 
 export interface SandboxKeyUse {
