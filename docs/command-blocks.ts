@@ -44,6 +44,24 @@ export const TESTED: readonly TestedBlock[] = [
     expected: /"sbx_test_/,
   },
   {
+    page: `${GUIDES}/batches.md`,
+    begins: 'curl -s http://127.0.0.1:3000/api/v1/events/batch',
+    expected: /"status":202,"event_id":"batch-1001".*"status":422/,
+    values: { $SECRET: '$TRACKER_SECRET' },
+  },
+  {
+    page: `${GUIDES}/batches.md`,
+    begins: `printf '%s\\n' '{"event_id":"batch-2001"`,
+    expected: /"status":202.*"status":202/,
+    values: { $SECRET: '$TRACKER_SECRET' },
+  },
+  {
+    page: `${GUIDES}/batches.md`,
+    begins: `printf '%s\\n' '{"event_id":"batch-3001"`,
+    expected: /"status":202/,
+    values: { $SECRET: '$TRACKER_SECRET' },
+  },
+  {
     page: `${GUIDES}/replay.md`,
     begins: 'curl -X POST',
     expected: /"capped":false/,

@@ -25,6 +25,8 @@ export interface ConversionPlatform {
   path: RegExp
   /** An error in the form of the platform. Without `code`, it follows the status. */
   refuse(status: number, message: string, code?: number): HttpResponse
+  /** Where the account is not a part of the path. */
+  accountOf?(body: unknown, query: URLSearchParams): string
   /** The events of a request that nothing checked yet. */
   listEvents(body: unknown): unknown[]
   /** What a test and a fault rule know an event by. */
@@ -95,9 +97,10 @@ async function answerConversions(
     sendReply(exchange, platform.refuse(status, message), undefined)
   if (request.method !== 'POST') return refuse(405, 'Method not allowed.')
   if (bytes === 'too_large') return refuse(413, 'The request is too large.')
-  const account = platform.path.exec(path)?.[1] ?? ''
+  const body = parse(bytes)
+  const account = platform.accountOf?.(body, query) ?? platform.path.exec(path)?.[1] ?? ''
   const { headers } = request
-  const post = { account, path, query, headers, body: parse(bytes), at: state.now() }
+  const post = { account, path, query, headers, body, at: state.now() }
   const part = stateOf(state, platform)
   const isTest = platform.isTest(post)
   const eventIds = platform.listEvents(post.body).map(platform.eventIdOf)

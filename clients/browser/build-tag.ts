@@ -19,6 +19,15 @@ export interface BuiltTag {
 
 export const TAG_FILE = 'tag.generated.js'
 
+/** Members of the tag's own objects: no page and no browser knows them, so they get short names. */
+const INTERNAL_MEMBERS = new RegExp(
+  `^(${[
+    ...['landingUrl', 'pageConsent', 'consentMode', 'waiting', 'config', 'page', 'visitor'],
+    ...['members', 'callback', 'report', 'isLast', 'isSingle', 'retries', 'url', 'send'],
+    ...['state', 'evidence'],
+  ].join('|')})$`,
+)
+
 /** Bundles clients/browser/tag.ts into one ES2018 script. The build is deterministic. */
 export async function buildTag(): Promise<BuiltTag> {
   const version = readVersion()
@@ -30,6 +39,7 @@ export async function buildTag(): Promise<BuiltTag> {
     format: 'iife',
     target: 'es2018',
     charset: 'utf8',
+    mangleProps: INTERNAL_MEMBERS,
     define: {
       VERSION: JSON.stringify(version),
       CLICK_PARAMETERS: JSON.stringify(CLICK_PARAMETERS.join(' ')),

@@ -46,13 +46,18 @@ function validateOptions(options: ForwarderOptions): ForwarderOptions {
 
 function readTemplate(kind: ForwarderKind, withTag: boolean): string {
   if (kind === 'nginx') {
-    const text = read('nginx.conf')
+    const text = read('nginx.conf').replace(/# begin events\n([\s\S]*)# end events\n/, addBatches)
     return withTag ? text : text.replace(/\n# begin tag[\s\S]*# end tag\n/, '')
   }
   // One file to copy: the shared code replaces its import.
   const own = read(`${kind}.ts`).replace("import { forward } from './forward.ts'\n", '')
   const shared = read('forward.ts').replaceAll(/^export /gm, '')
   return `${own.replace('\n\n\n', '\n\n')}\n${shared}`
+}
+
+/** An exact location forwards nothing else, so a batch has one of its own with the same rules. */
+function addBatches(_marked: string, events: string): string {
+  return `${events}\n${events.replaceAll(/(__PATH__|__BASE_URL__)\/events/g, '$&/batch')}`
 }
 
 function read(file: string): string {

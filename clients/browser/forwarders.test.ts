@@ -74,6 +74,20 @@ for (const [name, { start, isSigning, skip }] of Object.entries(KINDS)) {
       assert.equal(other?.url, '/events')
     })
 
+    it('forwards a batch byte for byte, signed as it was sent', async test => {
+      const service = await recordingEndpoint(test)
+      const forwarder = await start(test, { baseUrl: `${service.url}/api/v1` })
+      const events = Array.from({ length: 20 }, (_, at) => BODY.replace('1001', `10${at}`))
+      const body = `{"events": [${events.join(', ')}]}`
+      assert.equal((await forwarder.send('/sb/events/batch', { ...POST, body })).status, 202)
+      assert.equal((await forwarder.send(`/sb/events/batch?key=${KEY}`, POST)).status, 202)
+      const [request, beacon] = await service.received(2)
+      assert.equal(request?.url, '/api/v1/events/batch')
+      assert.equal(request?.bytes.toString(), body)
+      assert.equal(beacon?.url, `/api/v1/events/batch?key=${KEY}`)
+      if (isSigning) assertSigned(request ?? assert.fail(), SECRET)
+    })
+
     it('202 drops cookies, other credentials and forged headers', async test => {
       const service = await recordingEndpoint(test)
       const forwarder = await start(test, { baseUrl: service.url })

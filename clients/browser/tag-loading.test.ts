@@ -84,7 +84,8 @@ it('logs errors and throwing callbacks as console warnings', async test => {
     script: script + EVENT,
   })
   await shop.run(CONSENT)
-  await shop.received(2)
+  const [batch] = await shop.received(1)
+  assert.equal(batch?.event.events.length, 2)
   await shop.page.waitForFunction('window.isCalled')
   await shop.settled()
   assert.match(shop.consoleMessages.join(), /mine/)

@@ -243,23 +243,6 @@ it('sends a pending retry when the page is left', async test => {
   assert.notDeepEqual(second?.bytes, first?.bytes)
 })
 
-it('keeps the last 50 events and reports older ones as dropped', async test => {
-  const script = `window.results = [];
-    for (let n = 1; n < 53; n++) {
-      signalbox('event', 'Search', { event_id: 'n' + n }, result => results.push(result));
-    }`
-  const shop = await shopUnderTest(test, { script })
-  const dropped = { outcome: 'dropped', status: undefined }
-  assert.deepEqual(await shop.run('results'), [
-    { event_id: 'n1', ...dropped },
-    { event_id: 'n2', ...dropped },
-  ])
-  await shop.run(CONSENT)
-  const ids = new Set((await shop.received(50)).map(({ event }) => event.event_id))
-  assert.equal(ids.size, 50)
-  assert.equal(ids.has('n2'), false)
-})
-
 it('does nothing on a prerendered page until it is activated', async test => {
   const browserScript = `window.isAhead = true;
     Object.defineProperty(Document.prototype, 'prerendering', { get: () => isAhead })`

@@ -41,7 +41,7 @@ export function assertEveryCaseRan(ran: readonly string[]): void {
   assert.deepEqual([...ran].sort(), [...expected].sort())
 }
 
-/** A text that starts with @ stands for the fixture of that name. */
+/** A text that starts with @ stands for the fixture of that name, `$text` for so many letters. */
 function resolveFixtures(value: Json, fixtures: Record<string, Json>): Json {
   if (typeof value === 'string' && value.startsWith('@')) {
     const fixture = fixtures[value.slice(1)]
@@ -50,6 +50,7 @@ function resolveFixtures(value: Json, fixtures: Record<string, Json>): Json {
   }
   if (Array.isArray(value)) return value.map(item => resolveFixtures(item, fixtures))
   if (typeof value !== 'object' || value === null) return value
+  if (value.$text) return 'a'.repeat(value.$text)
   const members = Object.entries(value)
   return Object.fromEntries(members.map(([name, item]) => [name, resolveFixtures(item, fixtures)]))
 }

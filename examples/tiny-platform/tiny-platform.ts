@@ -17,7 +17,7 @@ const DAY_SECONDS = 86_400
 export function tinyPlatform({ baseUrl }: { baseUrl: string }): Platform<TinyTarget> {
   return {
     name: 'tiny',
-    identityMark: 't',
+    identityMark: 'xt',
     label: 'Tiny',
     targetFields: TINY_TARGET_FIELDS,
     credentialForms: [{ kind: 'bearer_token', label: 'Key', hint: 'In the board settings.' }],

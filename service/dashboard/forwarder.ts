@@ -101,7 +101,7 @@ const SETUPS: Record<ForwarderKind, (path: string) => ForwarderSetup> = {
     ],
   }),
   'next-route': path => ({
-    fileName: `app${path}/[file]/route.ts`,
+    fileName: `app${path}/[...file]/route.ts`,
     steps: [
       'Save the file in your Next.js project.',
       SET_SECRET,

@@ -17,7 +17,8 @@ const worker = {
   async fetch(request: Request, environment: Environment): Promise<Response> {
     const { pathname } = new URL(request.url)
     // If the route is too broad, requests for the shop's own pages go to the shop.
-    if (pathname !== `${path}/events` && pathname !== `${path}/tag.js`) return fetch(request)
+    const own = ['/events', '/events/batch', '/tag.js']
+    if (!own.some(name => pathname === `${path}${name}`)) return fetch(request)
     return forward(request, {
       secret: environment.SIGNALBOX_FORWARDING_SECRET,
       // Cloudflare sets this header and replaces any value from the browser.

@@ -25,7 +25,7 @@ export function signalboxForwarder({
   clientIp = 'socket',
 }: ForwarderOptions = {}) {
   return async (request: ExpressRequest, response: ServerResponse, next: () => void) => {
-    if (!/^\/(events|tag\.js)(\?|$)/.test(request.url ?? '')) return next()
+    if (!/^\/(events(\/batch)?|tag\.js)(\?|$)/.test(request.url ?? '')) return next()
     const ip = clientIp === 'trust-proxy' ? request.ip : request.socket.remoteAddress
     try {
       const answer = await forward(toWebRequest(request), { secret, clientIp: ip })

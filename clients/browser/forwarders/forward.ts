@@ -17,8 +17,8 @@ export interface Edge {
 }
 
 /**
- * Forwards an event to Signalbox with the browser's address, user agent and Global Privacy Control,
- * which it signs.
+ * Forwards an event, or a batch of them, to Signalbox with the browser's address, user agent and
+ * Global Privacy Control, which it signs.
  */
 export async function forward(request: Request, edge: Edge): Promise<Response> {
   const { pathname } = new URL(request.url)
@@ -70,7 +70,8 @@ async function signRequest(
   if (agent) headers.set('x-signalbox-client-user-agent', agent)
   headers.set('x-signalbox-forwarded-at', at)
   headers.set('x-signalbox-forwarding-signature', signature)
-  return { url: `${baseUrl}/events${query}`, headers }
+  const isBatch = new URL(request.url).pathname.endsWith('/events/batch')
+  return { url: `${baseUrl}/events${isBatch ? '/batch' : ''}${query}`, headers }
 }
 
 /** Omits every other credential, which belongs to the shop. */

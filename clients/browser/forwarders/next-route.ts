@@ -1,4 +1,4 @@
-// Signalbox forwarder for Next.js: save it as app__PATH__/[file]/route.ts
+// Signalbox forwarder for Next.js: save it as app__PATH__/[...file]/route.ts
 //
 // It forwards the tag's events to Signalbox and signs the browser's user agent. It also signs the
 // address if SIGNALBOX_CLIENT_IP_HEADER names the header that the host in front of Next.js sets,

@@ -113,9 +113,8 @@ function readTcData({
   tcString,
   eventStatus,
   purposeOneTreatment,
-  purpose,
+  purpose: { consents = {} } = {},
 }: TcData): ConsentSignal {
-  const consents = purpose?.consents || {}
   const mayStore = consents[1] || purposeOneTreatment
   if (!(mayStore && consents[3] && consents[4] && consents[7])) return { state: 'denied' }
   const tcf: Record<string, unknown> = { string: tcString }

@@ -1,7 +1,7 @@
-import { type ConsentSignal, resolveConsentBasis } from './consent-signals.ts'
+import { resolveConsentBasis } from './consent-signals.ts'
 import { type Page, runSafely } from './page.ts'
 import type { Callback, EventParameters, TagState, WaitingEvent } from './tag-state.ts'
-import type { Report } from './transport.ts'
+import type { OutgoingEvent, Report } from './transport.ts'
 import { randomId, readCookie } from './visitor-cookie.ts'
 
 /** Names separated by spaces, set by clients/browser/build-tag.ts. */
@@ -41,19 +41,19 @@ export function flushEvents(tag: TagState): void {
   const basis = resolveConsentBasis(signals, !!page.navigator.globalPrivacyControl)
   if (basis === 'waiting') return
   if (basis === 'denied') config.visitor.remove()
-  for (const event of tag.waiting.splice(0)) {
-    if (basis === 'denied') createReporter(event.members.event_id, event.callback)('dropped')
-    else runSafely(() => send(tag, event, signals))
+  const outgoing: OutgoingEvent[] = []
+  for (const { members, callback } of tag.waiting.splice(0)) {
+    const report = createReporter(members.event_id, callback)
+    if (basis === 'denied') report('dropped')
+    else
+      runSafely(() => {
+        const body = buildConsentedEvent(tag, members, config.visitor.id())
+        for (const { evidence } of signals) Object.assign(body, evidence)
+        outgoing.push({ body: JSON.stringify(body), report })
+        if (config.pixel) trackWithPixel(page, members)
+      })
   }
-}
-
-function send(tag: TagState, { members, callback }: WaitingEvent, signals: ConsentSignal[]): void {
-  const { page, config } = tag
-  if (!config) return
-  const body = buildConsentedEvent(tag, members, config.visitor.id())
-  for (const { evidence } of signals) Object.assign(body, evidence)
-  config.send(JSON.stringify(body), createReporter(members.event_id, callback))
-  if (config.pixel) trackWithPixel(page, members)
+  config.send(outgoing)
 }
 
 /** The Pixel and the service both report the event; the platform deduplicates by its ID. */
@@ -110,7 +110,7 @@ export function withdrawConsent(tag: TagState, callback: Callback | undefined): 
   else {
     const event_name = 'consent_withdrawal'
     const body = { event_id, event_name, consent_basis: 'legitimate_interest', visitor_id }
-    tag.config.send(JSON.stringify(body), report)
+    tag.config.send([{ body: JSON.stringify(body), report }])
   }
 }
 

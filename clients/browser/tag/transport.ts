@@ -10,22 +10,32 @@ export type Outcome = 'sent' | 'refused' | 'unconfirmed' | 'failed' | 'dropped'
 /** Receives the outcome and the HTTP status, if there was a response. */
 export type Report = (outcome: Outcome, status?: number) => void
 
-export type Send = (body: string, report: Report) => void
+export interface OutgoingEvent {
+  body: string
+  report: Report
+  isLast?: boolean
+}
+
+export type Send = (events: OutgoingEvent[]) => void
 
 const RETRY_AFTER_SECONDS_MAX = 300
+/** What the service takes with a publishable key. */
+const BATCH_EVENTS_MAX = 20
 
 interface Channel {
   page: Page
   url: string
   key: string
+  /** A batch was refused: an older service, or an older forwarder. */
+  isSingle?: boolean
   /** Each function starts a pending retry immediately. */
   retries: Set<() => void>
 }
 
 /**
- * Sends events to the endpoint with the publishable key. After a network error, 429 or 5xx it
- * retries once, after Retry-After or else one to two seconds. While the page is left, and in
- * browsers without fetch keepalive, it sends a beacon instead.
+ * Sends events to the endpoint with the publishable key, several of them as a batch. After a
+ * network error, 429 or 5xx it retries an event once, after Retry-After or else one to two seconds.
+ * While the page is left, and in browsers without fetch keepalive, it sends beacons instead.
  */
 export function createTransport(page: Page, endpoint: string, key: string): Send {
   const channel: Channel = { page, url: `${endpoint}/events`, key, retries: new Set() }
@@ -35,7 +45,42 @@ export function createTransport(page: Page, endpoint: string, key: string): Send
   // Older Safari does not fire visibilitychange, and other browsers do not always fire pagehide.
   page.addEventListener('pagehide', retryNow)
   page.document.addEventListener('visibilitychange', retryNow)
-  return (body, report) => attempt(channel, { body, report, isLast: false })
+  return events => {
+    while (events[0]) sendTogether(channel, events.splice(0, BATCH_EVENTS_MAX))
+  }
+}
+
+/**
+ * Sends events as one batch, and each by itself when that has no results: an older service or an
+ * older forwarder has no such path. A beacon has no response that would tell, so it has one event.
+ */
+function sendTogether(channel: Channel, events: OutgoingEvent[]): void {
+  const sendSingly = () => {
+    for (const event of events) attempt(channel, event)
+  }
+  if (!events[1] || channel.isSingle || isBeacon(channel)) sendSingly()
+  else
+    post(channel, `{"events":[${events.map(({ body }) => body)}]}`, '/batch')
+      .then(response => response.json() as Promise<BatchAnswer>)
+      .then(({ results }) => {
+        for (const event of events) {
+          const { status, retry_after } = results.shift() as Result
+          settle(channel, event, status, retry_after)
+        }
+      })
+      .catch(() => {
+        channel.isSingle = true
+        sendSingly()
+      })
+}
+
+interface BatchAnswer {
+  results: Result[]
+}
+
+interface Result {
+  status: number
+  retry_after: number
 }
 
 /** The page's listeners may run before ours, so this also checks the current event. */
@@ -43,31 +88,30 @@ function isLeaving({ document, event }: Page): boolean {
   return document.visibilityState === 'hidden' || /pagehide|unload/.test(event?.type || '')
 }
 
-interface Attempt {
-  body: string
-  report: Report
-  isLast: boolean
+function isBeacon({ page }: Channel): boolean {
+  return isLeaving(page) || !('keepalive' in Request.prototype)
 }
 
-function attempt(channel: Channel, event: Attempt): void {
+function attempt(channel: Channel, event: OutgoingEvent): void {
   const { body, report, isLast } = event
-  if (isLeaving(channel.page) || !('keepalive' in Request.prototype)) {
+  if (isBeacon(channel)) {
     report(sendBeacon(channel, body) ? 'unconfirmed' : 'failed')
     return
   }
   post(channel, body).then(
-    ({ ok, status, headers }) => {
-      const seconds = Number(headers.get('Retry-After'))
-      const isRetryable = status === 429 || status > 499
-      if (isLast || !isRetryable || seconds > RETRY_AFTER_SECONDS_MAX)
-        report(ok ? 'sent' : 'refused', status)
-      else retryAfter(seconds, channel, event)
-    },
+    ({ status, headers }) => settle(channel, event, status, Number(headers.get('Retry-After'))),
     () => (isLast ? report('failed') : retryAfter(0, channel, event)),
   )
 }
 
-function retryAfter(seconds: number, channel: Channel, event: Attempt): void {
+function settle(channel: Channel, event: OutgoingEvent, status: number, seconds: number): void {
+  const isRetryable = status === 429 || status > 499
+  if (event.isLast || !isRetryable || seconds > RETRY_AFTER_SECONDS_MAX)
+    event.report(status < 300 ? 'sent' : 'refused', status)
+  else retryAfter(seconds, channel, event)
+}
+
+function retryAfter(seconds: number, channel: Channel, event: OutgoingEvent): void {
   const { retries } = channel
   const retry = () => {
     clearTimeout(timer)
@@ -80,8 +124,8 @@ function retryAfter(seconds: number, channel: Channel, event: Attempt): void {
   retries.add(retry)
 }
 
-function post({ url, key }: Channel, body: string): Promise<Response> {
-  return fetch(url, {
+function post({ url, key }: Channel, body: string, path = ''): Promise<Response> {
+  return fetch(url + path, {
     method: 'POST',
     keepalive: true,
     credentials: 'omit',

@@ -105,8 +105,12 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The response of createEvent to a new event. */
-function accepted({ event }: RecordedRequest): Answer {
+/** The response of createEvent to a new event, or that of createEvents to new events. */
+function accepted({ event, url }: RecordedRequest): Answer {
+  if (url.includes('/events/batch')) {
+    const results = event.events.map(() => ({ status: 202, duplicate: false }))
+    return { status: 200, body: JSON.stringify({ results }) }
+  }
   const event_id = event?.event_id ?? 'none'
   const location = `https://signalbox.example/api/v1/events/${event_id}`
   return {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
+import type { TestServiceOptions } from '../../../testing/fixtures/service-start.ts'
 import { runCli } from '../src/run-cli.ts'
 
 export interface CommandResult {
@@ -30,8 +31,11 @@ interface CliFixture {
 }
 
 /** The program beside a real service, on the clock of the service. */
-export async function startCli(test: TestContext): Promise<CliFixture> {
-  const service = await startTestService(test)
+export async function startCli(
+  test: TestContext,
+  options: TestServiceOptions = {},
+): Promise<CliFixture> {
+  const service = await startTestService(test, options)
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-cli-'))
   test.after(() => rmSync(folder, { recursive: true, force: true }))
   const baseUrl = `${service.url}/api/v1`

@@ -35,9 +35,10 @@ export interface Declaration {
   members: readonly Member[]
 }
 
-/** What the SDKs call: the ten operations and the sandbox. */
+/** What the SDKs call: the ten operations, batches and the sandbox. */
 const SDK_OPERATIONS = [
   'createEvent',
+  'createEvents',
   'verifySignalIngestion',
   'getEvent',
   'listEvents',
@@ -168,7 +169,10 @@ function readShape(schema: Json, walk: Walk): Shape {
     return schema.type.includes('null') ? { kind: 'nullable', of } : of
   }
   if (schema.const !== undefined) return { kind: 'constant', value: schema.const }
-  if (schema.enum) return { kind: 'enumeration', values: schema.enum }
+  // Numbers such as those of a status have no names.
+  if (schema.enum && schema.type !== 'integer') {
+    return { kind: 'enumeration', values: schema.enum }
+  }
   return readType(schema, walk)
 }
 

@@ -32,6 +32,17 @@ var operations = map[string]operation{
 		created, err := c.client.Events.Create(c.ctx, event, c.options...)
 		return c.keep(created, err, func() *Response { return created.LastResponse })
 	},
+	"events.create_events": func(c *calledOperation) error {
+		events := []EventSubmission{}
+		for range max(1, int(part[float64](c.given, "repeat"))) {
+			for _, event := range part[[]any](c.given, "events") {
+				events = append(events, toEvent(c.t, event))
+			}
+		}
+		results, err := c.client.Events.CreateEvents(c.ctx, events, c.options...)
+		c.value = object{"results": results}
+		return err
+	},
 	"events.get": func(c *calledOperation) error {
 		detail, err := c.client.Events.Get(c.ctx, c.text("event"), c.getOptions()...)
 		return c.keep(detail, err, func() *Response { return detail.LastResponse })
@@ -220,6 +231,9 @@ func (r *caseRun) queue() {
 	}
 	if has(given, "concurrency") {
 		options = append(options, WithConcurrency(int(part[float64](given, "concurrency"))))
+	}
+	if has(given, "batch_size") {
+		options = append(options, WithBatchSize(int(part[float64](given, "batch_size"))))
 	}
 	queue, err := client.Queue(options...)
 	if err != nil {

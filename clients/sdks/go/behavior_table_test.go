@@ -44,7 +44,8 @@ func readTable(t *testing.T) (cases []object, now time.Time) {
 	return cases, table.Defaults.Now
 }
 
-// resolveFixtures copies a value. A text that starts with @ stands for the fixture of that name.
+// resolveFixtures copies a value. A text that starts with @ stands for the fixture of that name,
+// and $text for so many letters.
 func resolveFixtures(value any, fixtures object) any {
 	switch value := value.(type) {
 	case string:
@@ -62,6 +63,9 @@ func resolveFixtures(value any, fixtures object) any {
 		}
 		return copied
 	case object:
+		if length := part[float64](value, "$text"); length > 0 {
+			return strings.Repeat("a", int(length))
+		}
 		copied := object{}
 		for name, item := range value {
 			copied[name] = resolveFixtures(item, fixtures)

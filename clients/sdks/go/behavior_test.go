@@ -41,6 +41,8 @@ type caseRun struct {
 	hooks []any
 	// produced must not contain a secret.
 	produced []any
+	// results are those beside an error.
+	results any
 }
 
 func runCase(t *testing.T, one object) {
@@ -129,6 +131,7 @@ func (r *caseRun) call() {
 		r.produced = append(r.produced, called.response, *called.response)
 	}
 	result := part[object](r.one, "result")
+	r.results = part[any](called.value, "results")
 	expectedError := part[object](result, "error")
 	r.checkError(err, expectedError)
 	if has(result, "value") {
@@ -192,8 +195,11 @@ func (r *caseRun) checkError(err error, expected object) {
 		r.t.Errorf("the message is %s", err)
 	}
 	actual := factsOfError(r.t, err)
+	if has(expected, "results") {
+		r.expect.contains(convert[any](r.t, r.results), expected["results"], "results")
+	}
 	for name, value := range expected {
-		if name != "type" && name != "message_contains" && name != "at_ms" {
+		if name != "type" && name != "message_contains" && name != "at_ms" && name != "results" {
 			r.expect.contains(actual[name], value, "error."+name)
 		}
 	}
@@ -245,6 +251,11 @@ func (r *caseRun) checkRequests() {
 
 func (r *caseRun) checkRequest(request, expected object) {
 	place := request["method"].(string) + " " + request["path"].(string)
+	for _, name := range []string{"event_ids", "event_count"} {
+		if has(expected, name) {
+			r.expect.contains(request[name], expected[name], place+" "+name)
+		}
+	}
 	for _, name := range []string{"at_ms", "method", "path"} {
 		r.expect.contains(request[name], expected[name], place+" "+name)
 	}

@@ -115,7 +115,7 @@ func TestQueueKeepsAnEventAsItWasAdded(t *testing.T) {
 		bodies <- fmt.Sprint(body.UserData["em"])
 		accept(w, r)
 	})
-	queue, err := client.Queue(signalbox.WithConcurrency(1))
+	queue, err := client.Queue(signalbox.WithConcurrency(1), signalbox.WithBatchSize(1))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,11 +24,13 @@ func (s EventService) Create(
 	return sendEvent(ctx, s.settings, prepared, options...)
 }
 
+const createOperation = "events.create"
+
 func sendEvent(
 	ctx context.Context, s *settings, event preparedEvent, options ...CallOption,
 ) (*CreatedEvent, error) {
 	request := apiRequest{
-		operation: "events.create",
+		operation: createOperation,
 		method:    http.MethodPost,
 		path:      "/events",
 		body:      event.body,
@@ -44,7 +46,7 @@ func sendEvent(
 	if created.EventID == "" {
 		created.EventID = event.id
 	}
-	s.hooks.warnOfDifference(ctx, created)
+	s.hooks.warnOfDifference(ctx, createOperation, created.EventID, created.Notices)
 	return created, nil
 }
 

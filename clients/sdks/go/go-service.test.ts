@@ -77,7 +77,7 @@ it('runs every program of README.md, each in an empty module', TIMEOUT, async te
   const folder = temporaryFolder(test)
   const readme = readFileSync(join(MODULE, 'README.md'), 'utf8')
   const programs = [...readme.matchAll(/```go\n(.*?)```/gs)].map(([, program = '']) => program)
-  assert.equal(programs.length, 4)
+  assert.equal(programs.length, 5)
   // The service has its own clock, hours away from that of the program.
   const now = `time.UnixMilli(${service.clock.now().getTime()})`
   for (const [at, program] of programs.entries()) {

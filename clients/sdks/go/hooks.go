@@ -84,18 +84,20 @@ const differsFromStored = "differs_from_stored"
 
 // warnOfDifference warns that another event is stored under the ID, so that this one does not
 // count. It is no error: a program that repeats an event with a new time gets it too.
-func (h Hooks) warnOfDifference(ctx context.Context, created *CreatedEvent) {
-	for _, notice := range created.Notices {
+func (h Hooks) warnOfDifference(
+	ctx context.Context, operation, eventID string, notices []IngestionNotice,
+) {
+	for _, notice := range notices {
 		if notice.Code != differsFromStored {
 			continue
 		}
 		if h.OnWarning == nil {
-			slog.WarnContext(ctx, "signalbox: "+notice.Message, "event_id", created.EventID)
+			slog.WarnContext(ctx, "signalbox: "+notice.Message, "event_id", eventID)
 			return
 		}
 		h.OnWarning(ctx, WarningInfo{
-			Operation: "events.create",
-			EventID:   created.EventID,
+			Operation: operation,
+			EventID:   eventID,
 			Code:      notice.Code,
 			Message:   notice.Message,
 		})

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -93,6 +94,8 @@ type settings struct {
 	http       *http.Client
 	hooks      Hooks
 	limits     limits
+	// hasNoBatches says that the service answered that it has no such operation.
+	hasNoBatches atomic.Bool
 	// random is a number from 0 to 1 for jitter.
 	random func() float64
 }

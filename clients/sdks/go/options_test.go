@@ -30,6 +30,7 @@ func TestWrongOptionsAreRefusedAndNotPrinted(t *testing.T) {
 	}
 	for _, option := range []signalbox.QueueOption{
 		signalbox.WithCapacity(0), signalbox.WithConcurrency(0),
+		signalbox.WithBatchSize(0), signalbox.WithBatchSize(201),
 	} {
 		if _, err := client.Queue(option); !isInvalid(err) {
 			t.Errorf("%v", err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 )
 
 // OutcomeStatus says whether an event was accepted.
@@ -52,17 +53,25 @@ func WithCapacity(count int) QueueOption { return func(q *Queue) { q.capacity = 
 // WithConcurrency sets how many requests are made at the same time: 8 by default.
 func WithConcurrency(count int) QueueOption { return func(q *Queue) { q.concurrency = count } }
 
+// WithBatchSize sets how many events a request has at most: 100 by default, at most 200, 1 for single
+// events.
+func WithBatchSize(count int) QueueOption { return func(q *Queue) { q.batchSize = count } }
+
 // WithOnOutcome calls a function with each outcome when it is known, from several goroutines. An
 // event is in flight until the function returns, so it must not call Flush or Close.
 func WithOnOutcome(report func(Outcome)) QueueOption { return func(q *Queue) { q.report = report } }
 
-// Queue sends events in the background. It is in memory only: what is in it is lost with the
-// process, so Flush it before a function returns and Close it before the process ends. It is safe
-// for concurrent use.
+// queueWait is how long an event waits at most for others to be sent with.
+const queueWait = 50 * time.Millisecond
+
+// Queue sends events in the background: in batches that are full, or 50 milliseconds after the first
+// event of one. It is in memory only: what is in it is lost with the process, so Flush it before a
+// function returns and Close it before the process ends. It is safe for concurrent use.
 type Queue struct {
-	send        func(context.Context, preparedEvent) (*CreatedEvent, error)
+	settings    *settings
 	capacity    int
 	concurrency int
+	batchSize   int
 	report      func(Outcome)
 	ctx         context.Context
 	cancel      context.CancelFunc
@@ -73,7 +82,12 @@ type Queue struct {
 	waiting  []*queueEntry
 	inFlight []*queueEntry
 	// settled are entries with an outcome that no call returned, in the order of settling.
-	settled   []*queueEntry
+	settled []*queueEntry
+	// requests counts those in flight.
+	requests int
+	// due: events up to this sequence number wait for no others.
+	due       int
+	timer     *time.Timer
 	omitted   int
 	isClosing bool
 	isEnded   bool
@@ -85,26 +99,29 @@ type Queue struct {
 type queueEntry struct {
 	event    preparedEvent
 	sequence int
-	outcome  *Outcome
+	// isAlone says that a proxy refused it together with others.
+	isAlone bool
+	outcome *Outcome
 }
 
 // Queue returns a queue that sends with this client. Its error is ErrInvalidArgument.
 func (c *Client) Queue(options ...QueueOption) (*Queue, error) {
 	q := &Queue{
+		settings:    c.settings,
 		capacity:    1_000,
 		concurrency: 8,
+		batchSize:   100,
 		report:      func(Outcome) {},
 		changed:     make(chan struct{}),
-	}
-	q.send = func(ctx context.Context, event preparedEvent) (*CreatedEvent, error) {
-		return sendEvent(ctx, c.settings, event)
 	}
 	for _, option := range options {
 		option(q)
 	}
-	if q.capacity < 1 || q.concurrency < 1 {
-		return nil, fmt.Errorf("%w: capacity and concurrency count from 1", ErrInvalidArgument)
+	if q.capacity < 1 || q.concurrency < 1 || q.batchSize < 1 || q.batchSize > batchEventsMax {
+		return nil, fmt.Errorf("%w: capacity, concurrency and batch size count from 1, "+
+			"and a batch has at most %d events", ErrInvalidArgument, batchEventsMax)
 	}
+	q.batchSize = min(q.batchSize, q.capacity)
 	q.ctx, q.cancel = context.WithCancel(context.Background())
 	return q, nil
 }
@@ -143,6 +160,7 @@ func (q *Queue) Flush(ctx context.Context) (FlushResult, error) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
 	last := q.added
+	q.sendNow()
 	for q.hasPending(last) {
 		if err := q.waitForChange(ctx); err != nil {
 			return FlushResult{}, fmt.Errorf("signalbox: flush ended with its context: %w", err)
@@ -158,6 +176,7 @@ func (q *Queue) Close(ctx context.Context) CloseResult {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
 	q.isClosing = true
+	q.sendNow()
 	for !q.isEnded && len(q.waiting)+len(q.inFlight) > 0 && q.waitForChange(ctx) == nil {
 		continue
 	}
@@ -171,6 +190,7 @@ func (q *Queue) Close(ctx context.Context) CloseResult {
 func (q *Queue) end() {
 	q.isEnded = true
 	q.cancel()
+	q.stopTimer()
 	left := []string{}
 	for _, entry := range slices.Concat(q.inFlight, q.waiting) {
 		if entry.outcome == nil {
@@ -203,55 +223,6 @@ func (q *Queue) notify() {
 func (q *Queue) hasPending(last int) bool {
 	isBefore := func(entry *queueEntry) bool { return entry.sequence <= last }
 	return slices.ContainsFunc(q.waiting, isBefore) || slices.ContainsFunc(q.inFlight, isBefore)
-}
-
-// start sends what may be sent. The caller holds the mutex.
-func (q *Queue) start() {
-	for len(q.waiting) > 0 && len(q.inFlight) < q.concurrency {
-		entry := q.waiting[0]
-		q.waiting[0] = nil
-		q.waiting = q.waiting[1:]
-		q.inFlight = append(q.inFlight, entry)
-		go q.run(entry)
-	}
-}
-
-// run sends one event. The event is in flight until its outcome was reported.
-func (q *Queue) run(entry *queueEntry) {
-	outcome := q.sendEntry(entry)
-	q.mutex.Lock()
-	defer q.mutex.Unlock()
-	if q.isEnded {
-		return
-	}
-	entry.outcome = &outcome
-	q.settled = append(q.settled, entry)
-	if len(q.settled) > q.capacity {
-		q.settled = q.settled[1:]
-		q.omitted++
-	}
-	q.mutex.Unlock()
-	q.report(outcome)
-	q.mutex.Lock()
-	q.inFlight = slices.DeleteFunc(q.inFlight, func(one *queueEntry) bool { return one == entry })
-	if !q.isEnded {
-		q.start()
-		q.notify()
-	}
-}
-
-func (q *Queue) sendEntry(entry *queueEntry) Outcome {
-	created, err := q.send(q.ctx, entry.event)
-	outcome := Outcome{EventID: entry.event.id, Created: created, Err: err}
-	switch {
-	case err != nil:
-		outcome.Status = OutcomeFailed
-	case created.Duplicate:
-		outcome.Status = OutcomeDuplicate
-	default:
-		outcome.Status = OutcomeAccepted
-	}
-	return outcome
 }
 
 // take returns the settled outcomes up to a sequence number. The caller holds the mutex.

@@ -3,6 +3,7 @@ package signalbox
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,6 +21,11 @@ type apiRequest struct {
 	query url.Values
 	// body is nil when there is none.
 	body any
+	// json returns a body that is JSON already, in place of body. It is read before each attempt.
+	json func() []byte
+	// receive takes the answer of an attempt. Its error is a failure like any other. Of such a
+	// request, rate limits are waited for until the call ends: many events share one limit.
+	receive func(read *answer, attempt int) error
 	// idempotencyKey is empty when there is none.
 	idempotencyKey string
 	// credential is nil for the token of the client.
@@ -93,6 +99,7 @@ func (p *preparedRequest) sendRepeatedly(
 	ctx context.Context, limits limits,
 ) (answer *answer, attempt int, err error) {
 	deadline := time.Now().Add(limits.totalTimeout)
+	waits := 0
 	for attempt = 1; ; attempt++ {
 		if ctx.Err() != nil {
 			return nil, attempt, p.canceled(ctx)
@@ -104,12 +111,21 @@ func (p *preparedRequest) sendRepeatedly(
 			Attempt:   attempt,
 			Header:    http.Header{},
 		}
+		if p.json != nil {
+			p.bodyBytes = p.json()
+		}
 		answer, err = p.sendOnce(ctx, &info, min(limits.timeout, time.Until(deadline)))
+		if err == nil && p.receive != nil {
+			err = p.receive(answer, attempt)
+		}
+		if p.receive != nil && errors.Is(err, ErrRateLimit) && limits.maxRetries > 0 {
+			waits++
+		}
 		if err == nil {
 			return answer, attempt, nil
 		}
 		setAttempts(err, attempt)
-		if p.neverRetried || attempt > limits.maxRetries {
+		if p.neverRetried || attempt-waits > limits.maxRetries {
 			return nil, attempt, err
 		}
 		delay, isPlanned := planRetry(err, attempt, p.settings.random)

@@ -52,8 +52,37 @@ func sortedRequests(requests []object) []object {
 }
 
 func eventIDOf(request object) string {
-	id, _ := part[object](request, "body")["event_id"].(string)
-	return id
+	if id, isGiven := part[object](request, "body")["event_id"].(string); isGiven {
+		return id
+	}
+	if ids := part[[]any](request, "event_ids"); len(ids) > 0 {
+		id, _ := ids[0].(string)
+		return id
+	}
+	return ""
+}
+
+// addEventIDs adds those of the event or of the events of a body.
+func addEventIDs(recorded object) {
+	body := part[object](recorded, "body")
+	if id, isGiven := body["event_id"]; isGiven {
+		recorded["event_ids"] = []any{id}
+	}
+	if events, isBatch := body["events"].([]any); isBatch {
+		ids := []any{}
+		for _, event := range events {
+			ids = append(ids, event.(object)["event_id"])
+		}
+		recorded["event_ids"], recorded["event_count"] = ids, float64(len(ids))
+	}
+}
+
+func acceptEvents(recorded object) object {
+	results := []any{}
+	for _, id := range part[[]any](recorded, "event_ids") {
+		results = append(results, object{"status": 202, "event_id": id, "duplicate": false})
+	}
+	return object{"results": results}
 }
 
 // RoundTrip ends when the context of the request does, as http.Transport.
@@ -110,6 +139,7 @@ func (s *scriptedTransport) record(request *http.Request) object {
 			s.t.Error("a body is not JSON:", err)
 		}
 		recorded["body"] = body
+		addEventIDs(recorded)
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -124,6 +154,9 @@ func (s *scriptedTransport) record(request *http.Request) object {
 	}
 	first := s.answers[0].(object)
 	s.answers = s.answers[1:]
+	if part[bool](first, "accepts") {
+		return object{"status": first["status"], "body": acceptEvents(recorded)}
+	}
 	return first
 }
 

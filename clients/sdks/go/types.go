@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 6af884ef9e4adba83c9005da5474b1c565268879b1fbd7f51dc070adb1254981). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 3e83b6c75ddeafc841006e62f556936b7060e500d5c397f40de1527c31568a7d). DO NOT EDIT.
 
 package signalbox
 
@@ -224,6 +224,9 @@ type NewEvent struct {
 	// Members that were accepted without their full effect; empty when all counted.
 	Notices []IngestionNotice `json:"notices"`
 }
+
+// FieldErrors: Dotted field path -> sentences.
+type FieldErrors = map[string][]string
 
 type NewVerification struct {
 	Result
@@ -802,6 +805,35 @@ type DeletionResult struct {
 	SessionsUpdated int64 `json:"sessions_updated"`
 	// When the deletion was completed.
 	CompletedAt string `json:"completed_at"`
+}
+
+type EventBatchSubmission struct {
+	// At most 20 with a publishable key. Each event has at most 64 KiB and is accepted or refused
+	// for itself, in the order of the list.
+	Events []EventSubmission `json:"events"`
+}
+
+type EventResult struct {
+	// The status that createEvent would have had. 202: stored. 200: a duplicate. 400 and 422:
+	// refused, whenever it is sent. 429 and 503: not stored; send this event again.
+	Status int64 `json:"status"`
+	// Of a stored event or a duplicate.
+	EventID string `json:"event_id,omitempty"`
+	// Of a stored event or a duplicate.
+	Duplicate *bool              `json:"duplicate,omitempty"`
+	Warnings  []IngestionWarning `json:"warnings,omitempty"`
+	Notices   []IngestionNotice  `json:"notices,omitempty"`
+	// Why the event is not stored.
+	Message string      `json:"message,omitempty"`
+	Errors  FieldErrors `json:"errors,omitempty"`
+	// Of 429 and 503: seconds to wait.
+	RetryAfter *int64 `json:"retry_after,omitempty"`
+}
+
+type EventBatchResult struct {
+	Result
+	// One for each event of the request, in the same order.
+	Results []EventResult `json:"results"`
 }
 
 type SandboxKeyUse struct {

@@ -24,7 +24,7 @@ it('runs every program of README.md', TIMEOUT, async test => {
   const { service, environment } = await startProgramService(test)
   const folder = temporaryFolder(test)
   const programs = readmePrograms()
-  assert.equal(programs.length, 5)
+  assert.equal(programs.length, 6)
   // The service has its own clock, hours away from that of the program.
   const now = `datetime.fromisoformat("${service.clock.now().toISOString()}").astimezone(UTC)`
   for (const [at, program] of programs.entries()) {

@@ -92,6 +92,7 @@ it('keeps an event of a queue as it was when it was added', async () => {
   queue.add(event)
   event.user_data.own = 'third'
   await queue.flush()
-  const sent = bodies.map(body => JSON.parse(body).user_data.own)
+  const [batch = ''] = bodies
+  const sent = JSON.parse(batch).events.map((one: typeof event) => one.user_data.own)
   assert.deepEqual(sent, ['first', 'second'])
 })

@@ -99,7 +99,7 @@ it('runs every program of README.md in a project that npm init made', async test
 
   const readme = readFileSync(join(import.meta.dirname, 'README.md'), 'utf8')
   const programs = [...readme.matchAll(/```ts\n(.*?)```/gs)].map(([, program = '']) => program)
-  assert.equal(programs.length, 4)
+  assert.equal(programs.length, 5)
   // The service has its own clock, hours away from that of the program.
   const now = `new Date('${service.clock.now().toISOString()}')`
   const outputs: string[] = []

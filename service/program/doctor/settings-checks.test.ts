@@ -224,3 +224,29 @@ function mountSmallDisk(folder: string): boolean {
     return false
   }
 }
+
+describe('versions that platforms end', () => {
+  const LINKEDIN = {
+    SIGNALBOX_LINKEDIN_URL: 'https://127.0.0.1:9',
+    SIGNALBOX_LINKEDIN_VERSION: '202607',
+  }
+  for (const [day, severity] of [
+    ['2027-04-10', 'ok'],
+    ['2027-04-20', 'warning'],
+    ['2027-07-14', 'warning'],
+    ['2027-07-16', 'error'],
+  ] as const) {
+    it(`says ${severity} on ${day} of a version that ends on 2027-07-15`, async () => {
+      const { of } = await examine(LINKEDIN, { now: () => new Date(`${day}T12:00:00Z`) })
+      const { message, fix, severity: found } = of('settings.platform_versions')
+      assert.equal(found, severity)
+      assert.match(message, /LinkedIn .* version 202607 .*2027-07-15/)
+      if (severity !== 'ok') assert.match(fix ?? '', /SIGNALBOX_LINKEDIN_VERSION/)
+    })
+  }
+
+  it('says nothing of versions where no such platform is in use', async () => {
+    const { of } = await examine({}, { now: () => new Date('2027-12-01T12:00:00Z') })
+    assert.equal(of('settings.platform_versions').severity, 'ok')
+  })
+})

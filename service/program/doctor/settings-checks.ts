@@ -1,9 +1,18 @@
 import type { Settings } from '../../runtime/settings/settings.ts'
+import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
 import { listAddresses, PLUG_INS_WITH_ADDRESS } from '../../signals/platforms/registry.ts'
-import { error, type Finding, isLoopbackHost, isPublic, ok, warning } from './finding.ts'
+import {
+  type DoctorContext,
+  error,
+  type Finding,
+  isLoopbackHost,
+  isPublic,
+  ok,
+  warning,
+} from './finding.ts'
 
 /** What the settings say by themselves, without a look at the machine, the store or the network. */
-export function checkSettings(settings: Settings): Finding[] {
+export function checkSettings({ settings, now }: DoctorContext): Finding[] {
   return [
     checkNames(settings),
     checkDeliveryRequests(settings),
@@ -11,6 +20,7 @@ export function checkSettings(settings: Settings): Finding[] {
     checkTrustedProxies(settings),
     checkMetricsHost(settings),
     checkPlatformUrl(settings),
+    checkPlatformVersions(settings, now()),
     checkMailSettings(settings),
     checkContractKey(settings),
     checkBundledPostgres(settings),
@@ -128,6 +138,32 @@ function checkPlatformUrl(settings: Settings): Finding {
       'travel unencrypted.',
     'Set it to an https address.',
   )
+}
+
+const VERSION_WARNING_DAYS = 92
+
+/** Some platforms end each version of their API; then nothing is delivered. */
+function checkPlatformVersions(settings: Settings, now: Date): Finding {
+  const check = 'settings.platform_versions'
+  const versions = listAddresses(settings)
+    .flatMap(({ plugIn }) => {
+      const version = plugIn.readVersion?.(settings)
+      return version ? [{ ...version, label: plugIn.label }] : []
+    })
+    .sort((one, other) => Number(one.endsAt) - Number(other.endsAt))
+  const [next] = versions
+  if (!next) return ok(check, 'No platform in use ends its versions.')
+  const { label, variable, version, endsAt } = next
+  const daysLeft = Math.floor((Number(endsAt) - Number(now)) / DAY_MILLISECONDS)
+  const day = endsAt.toISOString().slice(0, 10)
+  const fix = `Read what newer versions change, and set ${variable} to one of them.`
+  if (daysLeft < 0) {
+    return error(check, `${label} ended version ${version} around ${day}.`, fix)
+  }
+  if (daysLeft > VERSION_WARNING_DAYS) {
+    return ok(check, `${label} serves version ${version} until about ${day}.`)
+  }
+  return warning(check, `${label} ends version ${version} around ${day}.`, fix)
 }
 
 function checkMailSettings(settings: Settings): Finding {

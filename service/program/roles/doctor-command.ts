@@ -113,7 +113,7 @@ async function runDoctor(
   explainConnectionError: ExplainConnectionError,
 ): Promise<Finding[]> {
   return [
-    ...checkSettings(context.settings),
+    ...checkSettings(context),
     ...checkDataFolder(context.settings),
     ...(await checkNetwork(context)),
     ...(await checkPlatforms(context)),

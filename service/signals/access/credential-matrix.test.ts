@@ -44,6 +44,13 @@ const ROWS: Record<string, Row> = {
     body: kind => samplePageView({ event_id: kind }),
   },
   'OPTIONS /api/v1/events': { anyone: 204 },
+  'POST /api/v1/events/batch': {
+    tracker_secret: 200,
+    secret_of_another: 200,
+    publishable_key: 200,
+    body: kind => ({ events: [samplePageView({ event_id: kind })] }),
+  },
+  'OPTIONS /api/v1/events/batch': { anyone: 204 },
   'POST /api/v1/verification-events': { tracker_secret: 202, secret_of_another: 202 },
   ...reading('/api/v1/events/:event', '/api/v1/events/tracker_secret', {
     tracker_secret: 200,

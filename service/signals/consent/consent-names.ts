@@ -2,12 +2,13 @@ import type { ConsentSubject } from './consent-statement.ts'
 import {
   ADVERTISING_STEM,
   CONSENT_MODE_SIGNALS,
+  PRODUCT_WORDS,
   REFUSAL_STEM,
   VENDOR_BY_WORD,
   WORD_KINDS,
   type WordKind,
 } from './consent-vocabulary.ts'
-import { splitWords } from './consent-words.ts'
+import { joinProductWords, splitWords } from './consent-words.ts'
 
 /** What a member says by its name. A name without a known subject has none. */
 export interface NameMeaning {
@@ -99,7 +100,9 @@ const NAME_LENGTH_MAX = 128
 
 /** Reads a name by its words, in about 5 µs; `findMeaning` caches it. */
 export function readName(name: string): NameMeaning {
-  return name.length > NAME_LENGTH_MAX ? NO_MEANING : interpretWords(splitWords(name))
+  return name.length > NAME_LENGTH_MAX
+    ? NO_MEANING
+    : interpretWords(joinProductWords(splitWords(name)))
 }
 
 /** How many words of each kind a name has. */
@@ -130,7 +133,7 @@ function countWords(words: string[]): WordCounts {
       if (REFUSAL_STEM.test(word)) {
         kinds.add('refusal')
         negations += 1
-      } else unknown += 1
+      } else if (vendor === null || PRODUCT_WORDS.get(word) !== vendor) unknown += 1
       if (ADVERTISING_STEM.test(word)) kinds.add('advertising')
     } else kinds.add(kind)
     if (kind !== undefined && NEGATING_KINDS.has(kind)) negations += 1

@@ -133,7 +133,7 @@ const WORDS: Record<WordKind, string> = {
     uk eu eea ca va co ct national universal based this that should may can only granular display
     online digital context cross networks tag tags platform platforms general
     relevant related onsale direct first system public main custom sec inc llc ltd gmbh ireland
-    client server side tc daa nai edaa c ttq pintrk snaptr rdt lintrk twq uet uetq gtag save
+    client server side tc daa nai edaa c ttq pintrk rdt lintrk twq uetq gtag save
     saving get ut utag tci cp ios android unity kochava singular applovin
     vungle ironsource chartboost inmobi admob appsflyer adjust branch segment rudderstack mparticle
     braze adobe xdm magento woocommerce woo bigcommerce piwik ppms ensighten commanders cact
@@ -215,17 +215,20 @@ const VENDORS: Readonly<Record<string, string>> = {
   google: 'google gtag adwords doubleclick gads dv360 admob adsense floodlight',
   tiktok: 'tiktok',
   pinterest: 'pinterest',
-  snapchat: 'snap snapchat',
+  snapchat: 'snap snapchat snaptr',
   reddit: 'reddit',
   linkedin: 'linkedin',
-  microsoft: 'microsoft bing clarity',
+  microsoft: 'microsoft bing clarity uet',
   x: 'twitter',
-  openai: 'openai',
+  openai: 'openai chatgpt oaiq',
   others: `criteo taboola outbrain amazon quora yahoo yandex adroll adform awin klaviyo
     mailchimp hotjar matomo intercom zendesk mixpanel amplitude spotify rtbhouse
     thetradedesk youtube vimeo posthog heap fullstory hj mouseflow smartlook crazyegg vwo
     optimizely chartbeat sentry datadog tawk crisp tidio`,
 }
+
+/** Words of a product's name, which say nothing more after its vendor: LinkedIn Insight Tag. */
+export const PRODUCT_WORDS: ReadonlyMap<string, string> = new Map([['insight', 'linkedin']])
 
 /** Those that a refusal of social media is about. */
 export const SOCIAL_VENDORS: readonly string[] = [

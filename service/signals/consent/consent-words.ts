@@ -138,6 +138,8 @@ const PHRASES: readonly Phrase[] = [
   ['e mail', 'email'],
   ['tik tok', 'tiktok'],
   ['linked in', 'linkedin'],
+  ['open ai', 'openai'],
+  ['chat gpt', 'chatgpt'],
   ['you tube', 'youtube'],
   ['double click', 'doubleclick'],
   ['whats app', 'whatsapp'],
@@ -206,4 +208,13 @@ export function isNecessaryOnly(text: string): boolean {
   const isNecessary = (word: string) => word === 'necessaryonly' || NECESSARY_STEM.test(word)
   const others = words.filter(word => !isNecessary(word))
   return others.length < words.length && others.every(word => ONLY_WORD.test(word))
+}
+
+/** "TikTok Events API" is a product of its vendor, as CAPI is; `api` alone names an interface. */
+export function joinProductWords(words: string[]): string[] {
+  if (!words.includes('api') || !words.some(word => VENDOR_BY_WORD.has(word))) return words
+  return words
+    .join(' ')
+    .replace(/\b(?:conversions?|events?) api\b/, 'capi')
+    .split(' ')
 }

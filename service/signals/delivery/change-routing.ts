@@ -20,7 +20,12 @@ import {
   updateRouting,
 } from './destination-store.ts'
 import { isRestatement } from './restate-orders.ts'
-import { changeRouting, findMappedName, findUnselectedReason } from './routing.ts'
+import {
+  changeRouting,
+  findMappedName,
+  findUnselectedReason,
+  needsPlatformName,
+} from './routing.ts'
 
 interface RoutingRequest {
   tracker: TrackerIdentity
@@ -124,19 +129,19 @@ export async function previewRouting(
 interface PreviewInput {
   events: readonly LastEvent[]
   isTest: boolean
-  platform: Pick<Platform, 'conversionTargets' | 'restatesValues'> | null
+  platform: Pick<Platform, 'conversionTargets' | 'hasNameFor' | 'restatesValues'> | null
 }
 
 function summarize(
   routing: DestinationRouting,
   { events, isTest, platform }: PreviewInput,
 ): RoutingPreview {
-  const needsName = platform?.conversionTargets !== undefined
   const reasons = new Map<string, number>()
   const names = new Map<string, { selected: number; not_selected: number }>()
   for (const event of events) {
     const restatesValue = isRestatement(event.eventName, platform)
     const routed = { ...event, isTest, restatesValue }
+    const needsName = needsPlatformName(platform, event.eventName)
     const reason = findUnselectedReason(routing, routed, needsName)
     if (reason !== null) reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
     const counts = names.get(event.eventName) ?? { selected: 0, not_selected: 0 }

@@ -74,6 +74,6 @@ it('marks what acceptance makes with the platform that is the default then', asy
     observedAt: at,
     edge: null,
   })
-  assert.equal(identity.identityMark, 't')
+  assert.equal(identity.identityMark, 'xt')
   assert.deepEqual(identity.platforms.meta?.digests, { em: [DIGEST] })
 })

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import {
   changeRouting,
   findUnselectedReason,
+  needsPlatformName,
   type RoutedEvent,
   validateRouting,
 } from './routing.ts'
@@ -71,6 +72,15 @@ it('selects nothing without an entry of the map where the platform needs one', (
 })
 
 const TARGETS = { conversionTargets: { label: 'conversion action', hint: '', pattern: '^\\d+$' } }
+
+it('needs an entry of the map at a platform that knows other names, or not this one', () => {
+  const hasNameFor = (name: string) => name === 'Purchase'
+  assert.equal(needsPlatformName(TARGETS, 'Purchase'), true)
+  assert.equal(needsPlatformName({ hasNameFor }, 'Purchase'), false)
+  assert.equal(needsPlatformName({ hasNameFor }, 'Lead'), true)
+  assert.equal(needsPlatformName({}, 'Lead'), false)
+  assert.equal(needsPlatformName(null, 'Lead'), false)
+})
 
 it('names each invalid member of a routing', () => {
   const tooMany = Object.fromEntries(Array.from({ length: 201 }, (_, index) => [`n${index}`, 'x']))

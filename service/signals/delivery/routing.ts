@@ -37,7 +37,7 @@ export interface RoutedEvent {
 export function findUnselectedReason(
   { event_names: names, filter = {} }: DestinationRouting,
   event: RoutedEvent,
-  needsPlatformName = false,
+  needsName = false,
 ): UnselectedReason | null {
   const { eventName, actionSource, space, isTest, restatesValue = false } = event
   const isLeftOut = (list: readonly string[] | undefined, own: string) =>
@@ -51,7 +51,7 @@ export function findUnselectedReason(
   const valueReason = filter.minimum_value && compareValue(filter.minimum_value, event)
   if (valueReason) return valueReason
   const isMapped = names !== undefined && Object.hasOwn(names, eventName)
-  return needsPlatformName && !isMapped ? 'no_platform_name' : null
+  return needsName && !isMapped ? 'no_platform_name' : null
 }
 
 function compareValue(
@@ -77,6 +77,14 @@ export function toRoutedEvent(event: StoredEvent, isTest: boolean): RoutedEvent 
   const { eventName, actionSource, valueAmount, valueCurrency } = event
   const space = isOfPage(event) ? 'publishable' : 'secret'
   return { eventName, actionSource, valueAmount, valueCurrency, space, isTest }
+}
+
+/** Whether the event is sent to the platform only with an entry in the destination's map. */
+export function needsPlatformName(
+  platform: Pick<Platform, 'conversionTargets' | 'hasNameFor'> | null,
+  eventName: string,
+): boolean {
+  return platform?.conversionTargets !== undefined || platform?.hasNameFor?.(eventName) === false
 }
 
 /** The entry of the map for an event name; null without one. */
@@ -116,12 +124,12 @@ interface RoutedDestination {
 export function findDraftReason(
   { eventName, actionSource, space, order }: RoutedDraft,
   { routing = NO_ROUTING, isTest, restatesValue = false }: RoutedDestination,
-  needsPlatformName = false,
+  needsName = false,
 ): UnselectedReason | null {
-  if (routing.filter === undefined && !needsPlatformName) return null
+  if (routing.filter === undefined && !needsName) return null
   const value = { valueAmount: order?.amount ?? null, valueCurrency: order?.currency ?? null }
   const event = { eventName, actionSource, space, isTest, restatesValue, ...value }
-  return findUnselectedReason(routing, event, needsPlatformName)
+  return findUnselectedReason(routing, event, needsName)
 }
 
 /** The names that differ, by destination; null if none does. */

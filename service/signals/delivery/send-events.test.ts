@@ -171,3 +171,34 @@ it('starts no request when the lease is too short, and returns all deliveries', 
   assert.deepEqual(idsOf(some.decided, 'accepted'), [1, 2, 3, 4])
   assert.deepEqual(some.unsent, [5, 6, 7, 8])
 })
+
+it('sends the groups of a platform in requests of their own, each halved for itself', async () => {
+  const event = (name: string, group: string) =>
+    sampleOutboundEvent({ eventId: name, actionSource: group })
+  const events = [
+    event('a', 'website'),
+    event('b', 'chat'),
+    event('bad', 'website'),
+    event('c', 'chat'),
+  ]
+  const requests: string[][] = []
+  const send = async (_: unknown, sent: readonly OutboundEvent[]) => {
+    const ids = sent.map(({ eventId }) => eventId)
+    requests.push(ids)
+    const outcome: SendOutcome = ids.includes('bad') ? 'permanent' : 'accepted'
+    return { outcome, waitSeconds: 0, httpStatus: 200, traceId: null, answer: null, error: null }
+  }
+  const { lastAnswer, unsent } = await sendEvents(
+    {
+      platform: { groupOf: ({ actionSource }: OutboundEvent) => actionSource, send } as never,
+      connection: { target: {}, accessToken: 'token', testCode: null },
+      now: () => NOW,
+      canStart: () => true,
+      takeRequest: async () => 0,
+      onAnswered: async () => undefined,
+    },
+    events.map((each, id) => ({ event: each, id })),
+  )
+  assert.deepEqual(requests, [['a', 'bad'], ['a'], ['bad'], ['b', 'c']])
+  assert.deepEqual([lastAnswer?.outcome, unsent], ['accepted', []])
+})

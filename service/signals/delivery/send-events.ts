@@ -52,7 +52,7 @@ export async function sendEvents(
   sender: Sender,
   deliveries: readonly OutboundDelivery[],
 ): Promise<SentBatch> {
-  const waiting: (readonly OutboundDelivery[])[] = [deliveries]
+  const waiting = groupDeliveries(sender.platform, deliveries)
   let lastAnswer: SendAnswer | null = null
   for (let batch = waiting.pop(); batch; batch = waiting.pop()) {
     const budgetWaitSeconds = sender.canStart() ? await sender.takeRequest() : 0
@@ -70,6 +70,15 @@ export async function sendEvents(
     if (stopsBatch(lastAnswer)) break
   }
   return { lastAnswer, unsent: waiting.flat(), budgetWaitSeconds: 0 }
+}
+
+/** The batches of the groups of a platform, the first event's last: the last one is sent first. */
+function groupDeliveries(
+  { groupOf }: Pick<Platform, 'groupOf'>,
+  deliveries: readonly OutboundDelivery[],
+): (readonly OutboundDelivery[])[] {
+  if (groupOf === undefined) return [deliveries]
+  return [...Map.groupBy(deliveries, ({ event }) => groupOf(event)).values()].reverse()
 }
 
 function stopsBatch(answer: SendAnswer): boolean {

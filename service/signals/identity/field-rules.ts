@@ -39,6 +39,8 @@ export interface HashedFieldRule {
    * be one. In the other fields such a hash matches no one.
    */
   isCallerId?: true
+  /** The case of the value is a part of it, for an ID of the caller. */
+  keepsCase?: true
 }
 
 export interface PlainFieldRule {

@@ -122,6 +122,11 @@ export function prepareCallerId(text: string): string {
   return normalizeText(removeInvisible(text))
 }
 
+/** The same in the case in which the caller writes it, for platforms that keep the case. */
+export function prepareCallerIdInCase(text: string): string {
+  return removeInvisible(text).normalize('NFC').trim()
+}
+
 /** The exact text of an ID of a person that is digested. Null for blank text and placeholders. */
 export function normalizeCallerId(prepared: string): string | null {
   if (prepared === '' || isPlaceholder(prepared)) return null

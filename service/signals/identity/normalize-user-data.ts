@@ -24,6 +24,7 @@ import {
   normalizeIdentifier,
   parseSuppliedDigest,
   prepareCallerId,
+  prepareCallerIdInCase,
 } from './identifier-formats.ts'
 import { normalizeCountry } from './normalize-country.ts'
 import { normalizeBirthDate, normalizeGender } from './normalize-demographics.ts'
@@ -152,7 +153,8 @@ function hashText(
     if (rule.takesNoDigests) return { reason: DROP_REASONS.digestOfAnotherForm }
     return { kept: ready.supplied }
   }
-  const normalized = rule.normalize(ready.prepared, context)
+  const given = rule.keepsCase ? prepareCallerIdInCase(text) : ready.prepared
+  const normalized = rule.normalize(given, context)
   const result = toResult(normalized, rule.reason)
   return 'kept' in result ? { kept: hashIdentifier(result.kept) } : result
 }

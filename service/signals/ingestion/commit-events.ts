@@ -6,6 +6,7 @@ import {
   type PlannedDelivery,
 } from '../delivery/plan-store.ts'
 import { isRestatement } from '../delivery/restate-orders.ts'
+import { needsPlatformName } from '../delivery/routing.ts'
 import type { EventRecord } from '../events/event-record.ts'
 import { recordDifferingSubmissions } from '../events/event-store.ts'
 import { ListPositionIndexer } from '../events/list-position-store.ts'
@@ -142,7 +143,7 @@ async function planDrafts(
       ...stateOf(draft),
       routes: routesOf.get(trackerId) ?? [],
       windowEndsAt: name => platformWindowEnd(platforms.find(name), draft),
-      needsPlatformName: name => platforms.find(name)?.conversionTargets !== undefined,
+      needsPlatformName: name => needsPlatformName(platforms.find(name), draft.eventName),
       clickIdNames: name => {
         const vendor = platforms.find(name)?.consentNeeds.vendor ?? null
         return vendor === null ? [] : listClickIdNames(new Set([vendor]))

@@ -1,9 +1,14 @@
 import { type SendAnswer, toSendError } from './send-answer.ts'
 
-/** Null when no request can carry the token. The error would quote it. */
+/** Null when no request can carry the token. */
 export function buildBearerHeaders(accessToken: string): Headers | null {
+  return buildTokenHeaders('authorization', `Bearer ${accessToken}`)
+}
+
+/** The same for a platform whose token has a header of its own. The error would quote it. */
+export function buildTokenHeaders(name: string, value: string): Headers | null {
   try {
-    return new Headers({ authorization: `Bearer ${accessToken}` })
+    return new Headers({ [name]: value })
   } catch {
     return null
   }
@@ -21,6 +26,8 @@ export interface ApiResponse {
 interface ApiRequest {
   url: URL
   headers: Headers
+  /** The platform is known to answer by the status alone: a body that breaks off is none. */
+  isBodyOptional?: boolean
   /** Builds a body of JSON; an error in it is an outcome. Without one, the request is a GET. */
   createBody?: (() => unknown) | undefined
   accessToken: string
@@ -32,6 +39,7 @@ interface ApiRequest {
 export async function requestApi({
   url,
   headers,
+  isBodyOptional = false,
   createBody,
   accessToken,
   answerBytesMax,
@@ -47,7 +55,10 @@ export async function requestApi({
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMilliseconds),
     })
-    const { text } = await readResponseText(response, answerBytesMax)
+    const { text } = await readResponseText(response, answerBytesMax).catch(error => {
+      if (isBodyOptional) return { text: '' }
+      throw error
+    })
     return {
       status: response.status,
       body: redactToken(text, accessToken),

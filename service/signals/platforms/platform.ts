@@ -176,6 +176,8 @@ export interface Platform<Target = unknown> {
   readonly tokenGrant?: TokenGrant
   /** Present if each event needs a name of the platform's own; without one it is not sent. */
   readonly conversionTargets?: ConversionTargets
+  /** Whether it has a name for this event; if not, it is sent only with an entry in the map. */
+  hasNameFor?(eventName: string): boolean
   /** Present if an event sent again gets the new value. The reasons say that it was known. */
   readonly restatesValues?: { knownReasons: readonly string[] }
   /** Members of the queries of its URLs that are secret: never in a log, trace or error. */
@@ -196,6 +198,8 @@ export interface Platform<Target = unknown> {
   canMatchPerson(identity: PlatformIdentity, clickIds: Record<string, string>): boolean
   /** Why the platform would reject this event and its whole batch; null if it would not. */
   validateEvent(event: OutboundEvent): SendError | null
+  /** For a platform that takes not every event in every request: a request is of one group. */
+  groupOf?(event: OutboundEvent): string
   /** Whether a copy counts once (the default). If not, no usable answer ends the delivery. */
   isDeduplicated?(event: OutboundEvent): boolean
   /** Sends one batch. Never throws: network errors are outcomes. */

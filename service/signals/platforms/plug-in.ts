@@ -21,9 +21,19 @@ export interface PlatformPlugIn {
    * each destination names its own address.
    */
   readonly address: AddressSetting | null
+  /** The version of its API that the settings name, and its end; left out: it has none. */
+  readVersion?(settings: Pick<Settings, 'pluginValues'>): EndingVersion
   /** The address of the real platform, for advice. */
   readonly productionUrl: string
   create(context: PlugInContext): Platform
+}
+
+/** A version of an API that its platform serves for a time only. */
+export interface EndingVersion {
+  /** The setting that names it. */
+  variable: string
+  version: string
+  endsAt: Date
 }
 
 /** What plug-ins are created from. */

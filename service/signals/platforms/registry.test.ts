@@ -19,6 +19,12 @@ it('keeps the mark of each platform, which stored rows have', () => {
     ['meta', 'm'],
     ['google_ads', 'g'],
     ['pinterest', 'p'],
+    ['tiktok', 't'],
+    ['snapchat', 's'],
+    ['openai_ads', 'o'],
+    ['linkedin', 'l'],
+    ['reddit', 'r'],
+    ['microsoft_ads', 'b'],
     ['webhook', 'w'],
   ])
   assert.equal(UNMARKED_IDENTITY, 'm')

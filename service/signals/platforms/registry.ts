@@ -1,10 +1,16 @@
 import { readPluginSetting, type Settings } from '../../runtime/settings/settings.ts'
 import { AccessTokens } from './access-tokens/client.ts'
 import { GOOGLE_ADS_PLUG_IN } from './google-ads/settings.ts'
+import { LINKEDIN_PLUG_IN } from './linkedin/settings.ts'
 import { META_PLUG_IN } from './meta/settings.ts'
+import { MICROSOFT_ADS_PLUG_IN } from './microsoft-ads/settings.ts'
+import { OPENAI_ADS_PLUG_IN } from './openai-ads/settings.ts'
 import { PINTEREST_PLUG_IN } from './pinterest/settings.ts'
 import type { Platform } from './platform.ts'
 import type { AddressSetting, PlatformPlugIn, PlugInContext } from './plug-in.ts'
+import { REDDIT_PLUG_IN } from './reddit/settings.ts'
+import { SNAPCHAT_PLUG_IN } from './snapchat/settings.ts'
+import { TIKTOK_PLUG_IN } from './tiktok/settings.ts'
 import { WEBHOOK_PLUG_IN } from './webhook/settings.ts'
 
 /** One line for each platform. The first one is the default. */
@@ -12,6 +18,12 @@ export const PLATFORM_PLUG_INS: readonly PlatformPlugIn[] = [
   META_PLUG_IN,
   GOOGLE_ADS_PLUG_IN,
   PINTEREST_PLUG_IN,
+  TIKTOK_PLUG_IN,
+  SNAPCHAT_PLUG_IN,
+  OPENAI_ADS_PLUG_IN,
+  LINKEDIN_PLUG_IN,
+  REDDIT_PLUG_IN,
+  MICROSOFT_ADS_PLUG_IN,
   WEBHOOK_PLUG_IN,
 ]
 

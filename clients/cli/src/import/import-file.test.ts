@@ -77,10 +77,23 @@ it('reads standard input, and says where the reader of a folder went wrong', asy
   assert.match(stdout, /^standard input: 2 lines\n {2}✓ 2 stored\n$/)
 })
 
+it('waits for the limit of the tracker and goes on, whatever a batch has left', async test => {
+  const { folder, run } = await startCli(test, {
+    limits: { trackerRatePerSecond: 50 },
+    isShared: false,
+  })
+  const path = join(folder, 'limited.ndjson')
+  const lines = Array.from({ length: 250 }, (_, at) => JSON.stringify({ visitor_id: `v${at}` }))
+  writeFileSync(path, lines.join('\n'))
+  const { code, stdout } = await run(['events', 'create', '--file', path, ...FILL, '--json', '-q'])
+  const { stored, duplicates, refused } = JSON.parse(stdout)
+  assert.deepEqual([code, stored, duplicates, refused], [0, 250, 0, 0])
+})
+
 it('loses and doubles nothing when it is killed in the middle of a file', async test => {
   const { environment, folder, run } = await startCli(test)
   const path = join(folder, 'many.ndjson')
-  const count = 400
+  const count = 2_000
   const lines = Array.from({ length: count }, (_, at) => JSON.stringify({ visitor_id: `v${at}` }))
   writeFileSync(path, `${lines.join('\n')}\n`)
   const command = ['events', 'create', '--file', path, ...FILL]

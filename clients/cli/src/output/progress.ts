@@ -20,13 +20,13 @@ export class Progress {
   }
 
   /** `note` follows the figures, such as `3 refused`. */
-  step(note: string): void {
-    this.#done += 1
+  step(note: string, count = 1): void {
+    this.#done += count
     const { host, isQuiet } = this.#context
     if (isQuiet) return
     if (!host.stderr.isTerminal) {
       const part = (count: number) => Math.floor((count * PLAIN_LINES) / this.#total)
-      if (part(this.#done) > part(this.#done - 1)) this.#write(`${this.#figures(note)}\n`)
+      if (part(this.#done) > part(this.#done - count)) this.#write(`${this.#figures(note)}\n`)
       return
     }
     const now = performance.now()

@@ -4,6 +4,7 @@ import type {
   EmqReport,
   EventDetail,
   EventList,
+  EventResult,
   EventSubmission,
   NewVerification,
   ReconciliationReports,
@@ -19,13 +20,9 @@ import type {
   TestPurchaseSubmission,
 } from './contract.generated.ts'
 import { InvalidArgumentError } from './errors.ts'
+import { createEvents } from './event-batch.ts'
 import { EventListRequest, type ListParameters } from './event-list.ts'
-import {
-  type CreatedEvent,
-  type PreparedEvent,
-  prepareEvent,
-  warnOfDifference,
-} from './event-submission.ts'
+import { type CreatedEvent, prepareEvent, sendEvent } from './event-submission.ts'
 import { EventQueue, type QueueOptions } from './queue.ts'
 import { type APIRequest, type Result, send } from './request.ts'
 import {
@@ -54,7 +51,16 @@ export class Signalbox {
   readonly events = {
     /** Submits one event. Without an id it gets one before the first attempt. */
     create: (event: EventSubmission, options?: CallOptions): Promise<Result<CreatedEvent>> =>
-      this.#createPrepared(event, options),
+      this.#createEvent(event, options),
+
+    /**
+     * Submits many events, 200 in a request, and returns their results by position. It throws what
+     * is wrong with a request; what is wrong with an event is its result.
+     */
+    createEvents: (
+      events: readonly EventSubmission[],
+      options?: CallOptions,
+    ): Promise<EventResult[]> => createEvents(this.#settings, events, options),
 
     /** Checks that the token can write events. */
     verify: (options?: CallOptions): Promise<Result<NewVerification>> =>
@@ -223,34 +229,11 @@ export class Signalbox {
 
   /** A queue in memory that sends events in the background. Flush or close it before you exit. */
   queue(options: QueueOptions = {}): EventQueue {
-    return new EventQueue((event, more) => this.#sendEvent(event, more), options)
+    return new EventQueue(this.#settings, options)
   }
 
-  async #createPrepared(
-    event: EventSubmission,
-    options?: CallOptions,
-  ): Promise<Result<CreatedEvent>> {
-    return this.#sendEvent(prepareEvent(event), options)
-  }
-
-  async #sendEvent(
-    { id, json, isGenerated }: PreparedEvent,
-    options?: CallOptions,
-  ): Promise<Result<CreatedEvent>> {
-    const result = await this.#send<CreatedEvent>(
-      {
-        operation: 'events.create',
-        method: 'POST',
-        path: '/events',
-        json,
-        // An id of the caller may have characters that a header cannot hold.
-        ...(isGenerated && { headers: { 'Idempotency-Key': id } }),
-      },
-      options,
-    )
-    result.event_id ??= id
-    warnOfDifference(this.#settings.hooks, result)
-    return result
+  async #createEvent(event: EventSubmission, options?: CallOptions): Promise<Result<CreatedEvent>> {
+    return sendEvent(this.#settings, prepareEvent(event), options)
   }
 
   async #send<Body extends object>(

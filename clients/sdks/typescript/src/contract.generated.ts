@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 6af884ef9e4adba83c9005da5474b1c565268879b1fbd7f51dc070adb1254981). Do not edit.
+// Generated from the contract 0.5.0 (sha256 3e83b6c75ddeafc841006e62f556936b7060e500d5c397f40de1527c31568a7d). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
@@ -245,6 +245,9 @@ export interface NewEvent {
   /** Members that were accepted without their full effect; empty when all counted. */
   notices: IngestionNotice[]
 }
+
+/** Dotted field path -> sentences. */
+export type FieldErrors = Record<string, string[]>
 
 export interface NewVerification {
   event_id: string
@@ -785,6 +788,38 @@ export interface DeletionResult {
   sessions_updated: number
   /** When the deletion was completed. */
   completed_at: string
+}
+
+export interface EventBatchSubmission {
+  /**
+   * At most 20 with a publishable key. Each event has at most 64 KiB and is accepted or refused
+   * for itself, in the order of the list.
+   */
+  events: EventSubmission[]
+}
+
+export interface EventResult {
+  /**
+   * The status that createEvent would have had. 202: stored. 200: a duplicate. 400 and 422:
+   * refused, whenever it is sent. 429 and 503: not stored; send this event again.
+   */
+  status: number
+  /** Of a stored event or a duplicate. */
+  event_id?: string
+  /** Of a stored event or a duplicate. */
+  duplicate?: boolean
+  warnings?: IngestionWarning[]
+  notices?: IngestionNotice[]
+  /** Why the event is not stored. */
+  message?: string
+  errors?: FieldErrors
+  /** Of 429 and 503: seconds to wait. */
+  retry_after?: number
+}
+
+export interface EventBatchResult {
+  /** One for each event of the request, in the same order. */
+  results: EventResult[]
 }
 
 export interface SandboxKeyUse {

@@ -1,3 +1,5 @@
+import type { EventResult } from './contract.generated.ts'
+
 /** Where an error came from; one for each class. */
 export type ErrorType =
   | 'bad_request'
@@ -24,6 +26,8 @@ export type ErrorType =
 export class SignalboxError extends Error {
   override name = 'SignalboxError'
   readonly type: ErrorType
+  /** Of `events.createEvents`: the results of the events before those of the failed request. */
+  declare results?: EventResult[]
   constructor(type: ErrorType, message: string, options?: ErrorOptions) {
     super(message, options)
     this.type = type

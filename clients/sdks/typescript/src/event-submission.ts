@@ -6,12 +6,16 @@ import type {
 } from './contract.generated.ts'
 import { InvalidArgumentError } from './errors.ts'
 import type { Hooks } from './hooks.ts'
+import { type Result, send } from './request.ts'
 import { encodeBody } from './request-body.ts'
+import type { CallOptions, Settings } from './settings.ts'
 
 export interface PreparedEvent {
   id: string
   /** The body as JSON: later changes of the event do not reach it. */
   json: string
+  /** Of the JSON as UTF-8. */
+  bytes: number
   /** The event had no id. */
   isGenerated: boolean
 }
@@ -33,7 +37,34 @@ export function prepareEvent(event: EventSubmission): PreparedEvent {
     event_id: id,
     ...(time !== undefined && time !== null && { event_time: formatTime(time, 'event_time') }),
   }
-  return { id, json: encodeBody(body), isGenerated }
+  const json = encodeBody(body)
+  return { id, json, bytes: encoder.encode(json).byteLength, isGenerated }
+}
+
+const encoder = new TextEncoder()
+
+/** Submits one event by itself. */
+export async function sendEvent(
+  settings: Settings,
+  { id, json, isGenerated }: PreparedEvent,
+  options?: CallOptions,
+): Promise<Result<CreatedEvent>> {
+  const operation = 'events.create'
+  const result = await send<CreatedEvent>(
+    settings,
+    {
+      operation,
+      method: 'POST',
+      path: '/events',
+      json: () => json,
+      // An id of the caller may have characters that a header cannot hold.
+      ...(isGenerated && { headers: { 'Idempotency-Key': id } }),
+    },
+    options,
+  )
+  result.event_id ??= id
+  warnOfDifference(settings.hooks, operation, result)
+  return result
 }
 
 /** Unix seconds have ten digits for the next 260 years. */
@@ -53,13 +84,17 @@ export function formatTime(time: EventTime, name: string): string | number {
  * Warns that another event is stored under the id, so that this one does not count. It is no error:
  * a program that repeats an event with a new time gets it too.
  */
-export function warnOfDifference({ onWarning }: Hooks, created: CreatedEvent): void {
-  const { event_id: eventId, notices } = created
+export function warnOfDifference(
+  { onWarning }: Hooks,
+  operation: string,
+  created: Partial<CreatedEvent>,
+): void {
+  const { event_id: eventId = '', notices } = created
   if (!Array.isArray(notices)) return
   const notice = notices.find(one => one?.code === 'differs_from_stored')
   if (!notice) return
   const { code, message } = notice
-  if (onWarning) onWarning({ operation: 'events.create', eventId, code, message })
+  if (onWarning) onWarning({ operation, eventId, code, message })
   else console.warn(`Signalbox: ${eventId}: ${message}`)
 }
 

@@ -1,8 +1,21 @@
 import type { EventSubmission } from './contract.generated.ts'
 import { InvalidArgumentError, QueueClosedError, QueueFullError } from './errors.ts'
-import { type CreatedEvent, type PreparedEvent, prepareEvent } from './event-submission.ts'
+import {
+  BATCH_EVENTS_MAX,
+  countBatch,
+  createResultError,
+  type Settlement,
+  sendBatch,
+  toCreated,
+} from './event-batch.ts'
+import {
+  type CreatedEvent,
+  type PreparedEvent,
+  prepareEvent,
+  sendEvent,
+} from './event-submission.ts'
 import { createDeferred, type Result, sleep } from './request.ts'
-import type { CallOptions } from './settings.ts'
+import type { Settings } from './settings.ts'
 
 /** What became known of one event of a queue. */
 export type Outcome =
@@ -14,6 +27,8 @@ export interface QueueOptions {
   capacity?: number | undefined
   /** How many requests are made at the same time; 8 by default. */
   concurrency?: number | undefined
+  /** How many events a request has at most; 100 by default, at most 200, 1 for single events. */
+  batchSize?: number | undefined
   /** Called with each outcome when it is known. It must not throw. */
   onOutcome?: ((outcome: Outcome) => void) | undefined
 }
@@ -34,37 +49,50 @@ interface Entry extends PreparedEvent {
   sequence: number
 }
 
-type SendEvent = (event: PreparedEvent, options: CallOptions) => Promise<Result<CreatedEvent>>
+/** How long an event waits at most for others to be sent with. */
+const WAIT_MILLISECONDS = 50
 
 /**
- * Sends events in the background. It is in memory only: what is in it is lost with the process, so
- * `flush` it before a function returns and `close` it before the process ends.
+ * Sends events in the background: in batches that are full, or 50 milliseconds after the first
+ * event of one. It is in memory only: what is in it is lost with the process, so `flush` it before
+ * a function returns and `close` it before the process ends.
  */
 export class EventQueue {
-  readonly #send: SendEvent
+  readonly #settings: Settings
   readonly #capacity: number
   readonly #concurrency: number
+  readonly #batchSize: number
   readonly #onOutcome: QueueOptions['onOutcome']
   readonly #controller = new AbortController()
-  readonly #waiting = new Set<Entry>()
-  readonly #inFlight = new Map<Entry, Promise<void>>()
+  /** In the order of adding, as those in flight are when they start. */
+  #waiting = new Map<number, Entry>()
+  readonly #inFlight = new Map<number, Entry>()
   readonly #settled = new Map<Outcome, number>()
+  /** What a proxy refused together, by sequence number. */
+  readonly #alone = new Set<number>()
+  #requests = 0
   #omitted = 0
   #added = 0
+  /** Events up to this sequence number wait for no others. */
+  #due = 0
+  #timer: ReturnType<typeof setTimeout> | null = null
   #closing: Promise<CloseResult> | null = null
-  /** Resolved when an event settles, and then replaced. */
+  /** Resolved when events settle, and then replaced. */
   #change = createDeferred()
 
-  constructor(send: SendEvent, { capacity = 1_000, concurrency = 8, onOutcome }: QueueOptions) {
-    if (!Number.isInteger(capacity) || capacity < 1) {
-      throw new InvalidArgumentError('capacity must be a whole number from 1.')
+  constructor(settings: Settings, options: QueueOptions) {
+    const { capacity = 1_000, concurrency = 8, batchSize = 100, onOutcome } = options
+    for (const [name, count] of Object.entries({ capacity, concurrency, batchSize })) {
+      if (Number.isInteger(count) && count >= 1) continue
+      throw new InvalidArgumentError(`${name} must be a whole number from 1.`)
     }
-    if (!Number.isInteger(concurrency) || concurrency < 1) {
-      throw new InvalidArgumentError('concurrency must be a whole number from 1.')
+    if (batchSize > BATCH_EVENTS_MAX) {
+      throw new InvalidArgumentError(`batchSize must be at most ${BATCH_EVENTS_MAX}.`)
     }
-    this.#send = send
+    this.#settings = settings
     this.#capacity = capacity
     this.#concurrency = concurrency
+    this.#batchSize = Math.min(batchSize, capacity)
     this.#onOutcome = onOutcome
   }
 
@@ -79,7 +107,7 @@ export class EventQueue {
     const prepared = prepareEvent(event)
     if (this.size >= this.#capacity) throw new QueueFullError(this.#capacity)
     this.#added += 1
-    this.#waiting.add({ ...prepared, sequence: this.#added })
+    this.#waiting.set(this.#added, { ...prepared, sequence: this.#added })
     this.#start()
     return prepared.id
   }
@@ -87,7 +115,8 @@ export class EventQueue {
   /** Waits for every event that was added before, in flight or not, and returns the outcomes. */
   async flush(): Promise<FlushResult> {
     const last = this.#added
-    while (this.#pending().some(({ sequence }) => sequence <= last)) await this.#change.promise
+    this.#sendNow()
+    while (this.#firstPending() <= last) await this.#change.promise
     return this.#take(last)
   }
 
@@ -102,12 +131,14 @@ export class EventQueue {
   }
 
   async #close(timeout: number | undefined): Promise<CloseResult> {
+    this.#sendNow()
     const timer = new AbortController()
     const deadline = timeout === undefined ? null : this.#expire(timeout, timer.signal)
     while (this.size > 0 && !this.#controller.signal.aborted) await this.#change.promise
     timer.abort()
     await deadline
-    const left = this.#pending().map(({ id }) => id)
+    const pending = [...this.#inFlight.values(), ...this.#waiting.values()]
+    const left = pending.sort((one, other) => one.sequence - other.sequence).map(({ id }) => id)
     this.#waiting.clear()
     this.#inFlight.clear()
     return { ...this.#take(this.#added), left }
@@ -123,41 +154,114 @@ export class EventQueue {
     this.#notify()
   }
 
-  #pending(): Entry[] {
-    const entries = [...this.#waiting, ...this.#inFlight.keys()]
-    return entries.sort((one, other) => one.sequence - other.sequence)
+  #firstPending(): number {
+    let first = firstKey(this.#waiting)
+    for (const sequence of this.#inFlight.keys()) first = Math.min(first, sequence)
+    return first
   }
 
+  #sendNow(): void {
+    this.#due = this.#added
+    this.#start()
+  }
+
+  /** Starts what is due while requests may start, and waits for what is not. */
   #start(): void {
-    for (const entry of this.#waiting) {
-      if (this.#inFlight.size >= this.#concurrency || this.#controller.signal.aborted) return
-      this.#waiting.delete(entry)
-      this.#inFlight.set(entry, this.#run(entry))
+    while (this.#requests < this.#concurrency && !this.#controller.signal.aborted) {
+      const size = this.#settings.hasBatches ? this.#batchSize : 1
+      if (this.#waiting.size < size && firstKey(this.#waiting) > this.#due) break
+      const entries = this.#takeEntries(size)
+      if (entries.length === 0) break
+      void this.#run(entries)
     }
+    const isWaiting = firstKey(this.#waiting) > this.#due && this.#waiting.size > 0
+    if (isWaiting && !this.#controller.signal.aborted) {
+      this.#timer ??= setTimeout(() => this.#stopTimer().#sendNow(), WAIT_MILLISECONDS)
+    } else this.#stopTimer()
   }
 
-  async #run(entry: Entry): Promise<void> {
-    const outcome = await this.#sendEntry(entry)
-    if (this.#controller.signal.aborted) return
-    this.#inFlight.delete(entry)
-    this.#settled.set(outcome, entry.sequence)
-    const [oldest] = this.#settled.keys()
-    if (this.#settled.size > this.#capacity && oldest) {
-      this.#settled.delete(oldest)
-      this.#omitted += 1
+  #stopTimer(): this {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+    return this
+  }
+
+  /** The events at the front that fit into a request. An event that needs its own is alone. */
+  #takeEntries(size: number): Entry[] {
+    const front: Entry[] = []
+    for (const entry of this.#waiting.values()) {
+      if (front.length === size || this.#alone.has(entry.sequence)) break
+      front.push(entry)
     }
+    const [first] = this.#waiting.values()
+    const count = countBatch(front, size)
+    const entries = count > 0 ? front.slice(0, count) : first ? [first] : []
+    for (const entry of entries) {
+      this.#waiting.delete(entry.sequence)
+      this.#alone.delete(entry.sequence)
+      this.#inFlight.set(entry.sequence, entry)
+    }
+    return entries
+  }
+
+  async #run(entries: readonly Entry[]): Promise<void> {
+    this.#requests += 1
+    const [first] = entries
+    if (entries.length === 1 && first) this.#settle(first, await this.#sendEvent(first))
+    else this.#sendAlone(await this.#sendBatch(entries))
+    this.#requests -= 1
+    if (this.#controller.signal.aborted) return
     this.#start()
     this.#notify()
-    this.#onOutcome?.(outcome)
   }
 
-  async #sendEntry(entry: Entry): Promise<Outcome> {
+  async #sendEvent(entry: Entry): Promise<Outcome> {
     const event_id = entry.id
     try {
-      const result = await this.#send(entry, { signal: this.#controller.signal })
+      const { signal } = this.#controller
+      const result = await sendEvent(this.#settings, entry, { signal })
       return { event_id, status: result.duplicate === true ? 'duplicate' : 'accepted', result }
     } catch (error) {
       return { event_id, status: 'failed', error }
+    }
+  }
+
+  async #sendBatch(entries: readonly Entry[]): Promise<readonly Entry[]> {
+    const { signal } = this.#controller
+    return sendBatch(this.#settings, entries, {
+      options: { signal },
+      settle: (entry, settlement) => {
+        this.#settle(entry, toOutcome(entry, settlement))
+        this.#notify()
+      },
+    })
+  }
+
+  /** Puts events back to the front, each to be sent by itself. */
+  #sendAlone(entries: readonly Entry[]): void {
+    if (this.#controller.signal.aborted || entries.length === 0) return
+    for (const { sequence } of entries) {
+      this.#alone.add(sequence)
+      this.#inFlight.delete(sequence)
+    }
+    const waiting = [...entries, ...this.#waiting.values()]
+    this.#waiting = new Map(waiting.map(entry => [entry.sequence, entry]))
+  }
+
+  #settle(entry: Entry, outcome: Outcome): void {
+    if (this.#controller.signal.aborted) return
+    this.#inFlight.delete(entry.sequence)
+    this.#settled.set(outcome, entry.sequence)
+    if (this.#settled.size > this.#capacity) {
+      const [oldest] = this.#settled.keys()
+      if (oldest) this.#settled.delete(oldest)
+      this.#omitted += 1
+    }
+    try {
+      this.#onOutcome?.(outcome)
+    } catch (error) {
+      // The other events of the batch have outcomes too. The process hears of it all the same.
+      void Promise.reject(error)
     }
   }
 
@@ -175,4 +279,20 @@ export class EventQueue {
     this.#omitted = 0
     return { outcomes, omitted }
   }
+}
+
+/** Infinity for an empty map. */
+function firstKey(entries: ReadonlyMap<number, Entry>): number {
+  const [first = Number.POSITIVE_INFINITY] = entries.keys()
+  return first
+}
+
+function toOutcome({ id: event_id }: Entry, settlement: Settlement): Outcome {
+  if ('error' in settlement) return { event_id, status: 'failed', error: settlement.error }
+  const { status } = settlement.result
+  if (status !== 200 && status !== 202) {
+    return { event_id, status: 'failed', error: createResultError(settlement) }
+  }
+  const result = toCreated(settlement)
+  return { event_id, status: result.duplicate === true ? 'duplicate' : 'accepted', result }
 }

@@ -4,6 +4,7 @@ import {
   APITimeoutError,
   createAPIError,
   type ErrorAnswer,
+  RateLimitError,
   readRequestId,
 } from './errors.ts'
 import type { RequestInfo } from './hooks.ts'
@@ -21,8 +22,13 @@ export interface APIRequest {
   path: string
   query?: Record<string, string | number | undefined>
   body?: unknown
-  /** A body that is JSON already, in place of `body`. */
-  json?: string
+  /** A body that is JSON already, in place of `body`. Read before each attempt. */
+  json?: () => string
+  /**
+   * Takes the answer of an attempt. An error that it returns is a failure like any other. Of such a
+   * request, rate limits are waited for until the call ends: many events share one limit.
+   */
+  receive?: (answer: ErrorAnswer, attempt: number) => APIError | null
   headers?: Record<string, string>
   /** Null for the operations that take no credential. The token by default. */
   credential?: string | null
@@ -54,16 +60,21 @@ export async function send<Body extends object>(
   const prepared = prepareRequest(settings, request, credential)
   const deadline = performance.now() + totalTimeout
   const { onRetry } = settings.hooks
+  let waits = 0
   for (let attempt = 1; ; attempt += 1) {
     options.signal?.throwIfAborted()
     const info = describeRequest(request, attempt)
     try {
       const limit = Math.min(timeout, deadline - performance.now())
+      if (request.json) prepared.init.body = request.json()
       const answer = await sendOnce(settings, prepared, { info, limit, signal: options.signal })
-      return toResult<Body>(answer, attempt)
+      const failure = request.receive?.(answer, attempt) ?? null
+      if (failure === null) return toResult<Body>(answer, attempt)
+      throw failure
     } catch (error) {
       if (error instanceof APIError || error instanceof APIConnectionError) error.attempts = attempt
-      const isLast = request.isRetried === false || attempt > maxRetries
+      if (request.receive && error instanceof RateLimitError && maxRetries > 0) waits += 1
+      const isLast = request.isRetried === false || attempt - waits > maxRetries
       const delay = isLast ? null : planRetry(error, attempt)
       if (delay === null || performance.now() + delay >= deadline) throw error
       onRetry?.({ ...info, delayMilliseconds: delay })
@@ -88,13 +99,14 @@ function prepareRequest(
   const text = Object.fromEntries(given.map(([name, value]) => [name, String(value)]))
   const search = new URLSearchParams(text).toString()
   const url = `${baseUrl}${path}${search === '' ? '' : `?${search}`}`
-  const content = json ?? (body === undefined ? undefined : encodeBody(body))
+  const content = body === undefined ? undefined : encodeBody(body)
+  const hasContent = content !== undefined || json !== undefined
   const init = {
     method,
     headers: {
       Accept: 'application/json',
       'User-Agent': userAgent,
-      ...(content !== undefined && { 'Content-Type': 'application/json' }),
+      ...(hasContent && { 'Content-Type': 'application/json' }),
       ...(credential !== null && { Authorization: `Bearer ${credential}` }),
       ...headers,
     },
@@ -169,7 +181,8 @@ function describeAnswer({ status, body }: ErrorAnswer): string {
   return typeof message === 'string' && message !== '' ? message : `Status ${status}.`
 }
 
-function toResult<Body extends object>(answer: ErrorAnswer, attempts: number): Result<Body> {
+/** A body with the facts of its answer. */
+export function toResult<Body extends object>(answer: ErrorAnswer, attempts: number): Result<Body> {
   const { status, headers } = answer
   const lastResponse = { status, headers, requestId: readRequestId(headers), attempts }
   return Object.defineProperty(answer.body as Body, 'lastResponse', {
@@ -178,7 +191,7 @@ function toResult<Body extends object>(answer: ErrorAnswer, attempts: number): R
 }
 
 /** A proxy or a library may repeat what was sent. */
-function redact(text: string, credential: string | null): string {
+export function redact(text: string, credential: string | null): string {
   return credential === null ? text : text.replaceAll(credential, '[redacted]')
 }
 

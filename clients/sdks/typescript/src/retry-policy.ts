@@ -7,7 +7,7 @@ const RETRIED_STATUSES = new Set([
 ])
 const FIRST_DELAY_MILLISECONDS = 500
 const DELAY_MILLISECONDS_MAX = 8_000
-const RETRY_AFTER_SECONDS_MAX = 60
+export const RETRY_AFTER_SECONDS_MAX = 60
 
 /**
  * Milliseconds before the next attempt, or null when there must be none. `attempt` counts from 1.

@@ -38,6 +38,8 @@ export interface Settings {
   maxRetries: number
   timeout: number
   totalTimeout: number
+  /** Whether the service takes batches. False once it answered that it has no such operation. */
+  hasBatches: boolean
   /** Throws an InvalidArgumentError without a token. */
   readToken: () => string
 }
@@ -58,6 +60,7 @@ export function resolveSettings(options: ClientOptions): Settings {
     // Called without a receiver, as browsers and Workers require.
     fetch: options.fetch ?? ((input, init) => fetch(input, init)),
     hooks: options.hooks ?? {},
+    hasBatches: true,
     readToken() {
       if (token !== undefined) return token
       throw new InvalidArgumentError('There is no token: set SIGNALBOX_TOKEN or token.')

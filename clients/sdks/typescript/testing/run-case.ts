@@ -146,6 +146,10 @@ type Call = (client: Signalbox, given: Json, context: CallContext) => unknown
 
 const OPERATIONS: Record<string, Call> = {
   'events.create': (client, { event }, { options }) => client.events.create(event, options),
+  'events.create_events': async (client, { events, repeat = 1 }, { options }) => {
+    const list = Array.from({ length: repeat }, () => events).flat()
+    return { results: await client.events.createEvents(list, options) }
+  },
   'events.get': (client, { event, space }, { options }) =>
     client.events.get(event, { space, ...options }),
   'events.list': (client, given, { options }) => client.events.list(given, options),
@@ -185,7 +189,8 @@ async function iterateEvents(client: Signalbox, given: Json, { items }: CallCont
 async function runQueue({ one, clock, expect, produced, createClient }: Run): Promise<void> {
   const reported: Json[] = []
   const onOutcome = (outcome: Json) => void reported.push({ ...outcome, at_ms: clock.now })
-  const queue = createClient().queue({ ...one.queue, onOutcome })
+  const { batch_size: batchSize, ...limits } = one.queue
+  const queue = createClient().queue({ ...limits, batchSize, onOutcome })
   produced.push(queue)
   for (const step of one.steps) {
     if (step.at_ms !== undefined) await clock.moveTo(step.at_ms)
@@ -249,8 +254,8 @@ function checkRequests({ requests }: ScriptedFetch, { one, expect }: Run): void 
   })
 }
 
-function idOf({ body }: Json): string {
-  return String(body?.event_id ?? '')
+function idOf({ body, event_ids: ids }: Json): string {
+  return String(body?.event_id ?? ids?.[0] ?? '')
 }
 
 /** `{"$time": text}` is a native time, and `{"$native": kind}` a value that JSON does not have. */

@@ -13,6 +13,9 @@ export interface RecordedRequest {
   query: Record<string, string>
   headers: Record<string, string>
   body?: unknown
+  /** Of its event, or of the events of a batch. */
+  event_ids?: string[]
+  event_count?: number
 }
 
 const BASE_PATH = '/api/v1'
@@ -34,7 +37,8 @@ export class ScriptedFetch {
 
   readonly fetch = async (input: unknown, init: RequestInit = {}): Promise<Response> => {
     const request = this.#record(String(input), init)
-    const answers = this.#byEvent.get((request.body as Json)?.event_id) ?? this.#answers
+    const [id = ''] = request.event_ids ?? []
+    const answers = this.#byEvent.get(id) ?? this.#answers
     const answer = answers.shift()
     assert.ok(answer, `${request.method} ${request.path} has no answer`)
     await this.#wait(answer.after_ms, init.signal)
@@ -42,6 +46,7 @@ export class ScriptedFetch {
       const cause = new Error(answer.detail ?? 'connect ECONNREFUSED')
       throw new TypeError('fetch failed', { cause: Object.assign(cause, { code: 'ECONNREFUSED' }) })
     }
+    if (answer.accepts) answer.body = acceptEvents(request.event_ids ?? [])
     const body = this.#stream(answer, init.signal)
     return new Response(body, { status: answer.status, headers: answer.headers ?? {} })
   }
@@ -59,6 +64,10 @@ export class ScriptedFetch {
       headers: Object.fromEntries(new Headers(headers)),
     }
     if (body !== undefined && body !== null) request.body = JSON.parse(String(body))
+    const { events, event_id: id } = (request.body ?? {}) as Json
+    if (id) request.event_ids = [id]
+    if (events) request.event_ids = events.map((event: Json) => event.event_id)
+    if (events) request.event_count = events.length
     this.requests.push(request)
     return request
   }
@@ -94,4 +103,8 @@ export class ScriptedFetch {
       })
     })
   }
+}
+
+function acceptEvents(ids: readonly string[]) {
+  return { results: ids.map(event_id => ({ status: 202, event_id, duplicate: false })) }
 }

@@ -1,6 +1,7 @@
 import { omitNull } from '../../../runtime/util/is-object.ts'
 import { DAY_SECONDS } from '../../../runtime/util/time.ts'
 import type { ContentItem } from '../../events/order-contents.ts'
+import { listProductIds, readOrderItem } from '../order-items.ts'
 import type { OutboundEvent, SendError } from '../platform.ts'
 import { toSendError } from '../send-answer.ts'
 import { findValueError, isDecimal, toMoneyText, toUnixSeconds } from '../units.ts'
@@ -111,13 +112,13 @@ function isLimited({ dataProcessing }: OutboundEvent): boolean {
 
 function customDataOf(event: OutboundEvent): Record<string, unknown> {
   const { commerce, contents } = event
-  const named = commerce.contentIds.length > 0 ? commerce.contentIds : contents.map(({ id }) => id)
+  const named = listProductIds(event)
   return omitNull({
     value: toMoney(event.valueAmount),
     currency: event.valueCurrency || null,
     order_id: event.orderId,
     num_items: Number.isSafeInteger(event.numItems) ? event.numItems : null,
-    content_ids: named.length === 0 ? null : named.map(String),
+    content_ids: named.length === 0 ? null : named,
     contents: contents.length === 0 ? null : contents.map(itemOf),
     content_name: commerce.contentName,
     content_category: commerce.contentCategory,
@@ -132,29 +133,16 @@ function toMoney(amount: string | null): string | null {
   return amount !== null && isDecimal(amount) ? toMoneyText(amount) : null
 }
 
-/** Items are free-form: shops name the same member in several ways. */
 function itemOf(item: ContentItem): Record<string, unknown> {
+  const { id, name, category, brand, price, quantity } = readOrderItem(item)
   return omitNull({
-    id: String(item.id),
-    item_name: readText(item.item_name ?? item.title ?? item.name),
-    item_category: readText(item.item_category ?? item.category),
-    item_brand: readText(item.item_brand ?? item.brand),
-    item_price: toMoney(readNumberText(item.item_price ?? item.price)),
-    quantity: readQuantity(item.quantity),
+    id,
+    item_name: name,
+    item_category: category,
+    item_brand: brand,
+    item_price: toMoney(price),
+    quantity,
   })
-}
-
-function readText(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null
-}
-
-function readNumberText(value: unknown): string | null {
-  return typeof value === 'number' ? String(value) : readText(value)
-}
-
-function readQuantity(value: unknown): number | null {
-  const text = readNumberText(value) ?? ''
-  return /^\d{1,15}$/.test(text) ? Number(text) : null
 }
 
 const DIGEST = /^[0-9a-f]{64}$/

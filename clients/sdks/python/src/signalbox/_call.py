@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, cast
 from urllib.parse import urlencode
@@ -17,6 +17,7 @@ from ._errors import (
     APIError,
     APITimeoutError,
     InvalidArgumentError,
+    RateLimitError,
     error_class,
     read_request_id,
 )
@@ -38,6 +39,13 @@ class Request(Generic[Body]):
     """Below the base URL; ids are encoded."""
     query: Mapping[str, str | int | None] = field(default_factory=dict)
     body: Mapping[str, Any] | None = field(default=None, repr=False)
+    content: Callable[[], bytes] | None = field(default=None, repr=False)
+    """A body that is JSON already, in place of `body`. Read before each attempt."""
+    receive: Callable[[Answer, int], APIError | None] | None = field(default=None, repr=False)
+    """
+    Takes the answer of an attempt. An error that it returns is a failure like any other. Of such a
+    request, rate limits are waited for until the call ends: many events share one limit.
+    """
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     api_key: Secret | None = None
     """In place of the token."""
@@ -91,6 +99,7 @@ class Call(Generic[Body]):
         self._content = None if request.body is None else encode_body(request.body)
         self._deadline = time.monotonic() + self._limits.total_timeout
         self._attempts = 0
+        self._waits = 0
         self._answer: Answer | None = None
 
     def start_attempt(self) -> Attempt:
@@ -110,7 +119,8 @@ class Call(Generic[Body]):
     def create_request(self, info: RequestInfo) -> httpx.Request:
         headers = httpx.Headers(info.headers)
         headers.update(self._headers)
-        return httpx.Request(info.method, self._url, headers=headers, content=self._content)
+        content = self._request.content() if self._request.content else self._content
+        return httpx.Request(info.method, self._url, headers=headers, content=content)
 
     def end_attempt(self, attempt: Attempt) -> None:
         """Tells the hook, whether an answer came or not."""
@@ -132,7 +142,11 @@ class Call(Generic[Body]):
         if error is None:
             return None
         error.attempts = self._attempts
-        is_last = not self._request.is_retried or self._attempts > self._limits.max_retries
+        is_waited_for = self._request.receive and isinstance(error, RateLimitError)
+        if is_waited_for and self._limits.max_retries > 0:
+            self._waits += 1
+        attempts = self._attempts - self._waits
+        is_last = not self._request.is_retried or attempts > self._limits.max_retries
         delay = None if is_last else plan_retry(error, self._attempts)
         if delay is None or time.monotonic() + delay >= self._deadline:
             raise error
@@ -144,7 +158,8 @@ class Call(Generic[Body]):
         """The error of an answer, unless it is a success with a JSON object."""
         if 200 <= answer.status < 300 and isinstance(answer.body, dict):
             self._answer = answer
-            return None
+            receive = self._request.receive
+            return receive(answer, self._attempts) if receive else None
         return error_class(answer.status)(self.redact(_describe(answer)), answer)
 
     def result(self) -> Body:
@@ -237,7 +252,7 @@ def _prepare_headers(
 ) -> httpx.Headers:
     headers = httpx.Headers({"Accept": "application/json", "User-Agent": settings.user_agent})
     headers.update(dict(request.headers))
-    if request.body is not None:
+    if request.body is not None or request.content is not None:
         headers["Content-Type"] = "application/json"
     if credential is not None:
         headers["Authorization"] = f"Bearer {credential.reveal()}"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Literal, Self, Unpack
 
@@ -24,6 +24,7 @@ from .types import (
     Event,
     EventDetail,
     EventList,
+    EventResult,
     EventSubmission,
     NewVerification,
     ReconciliationReports,
@@ -78,14 +79,17 @@ class Signalbox:
         *,
         capacity: int = 1_000,
         concurrency: int = 8,
+        batch_size: int = 100,
         on_outcome: Callable[[Outcome], None] | None = None,
     ) -> EventQueue:
         """
         A queue in memory that sends events in the background. Flush or close it before you exit.
-        It holds `capacity` events, of which `concurrency` are in flight. `on_outcome` is called in
-        the background with each outcome; it must not flush or close the queue.
+        It holds `capacity` events and makes `concurrency` requests at the same time, each with at
+        most `batch_size` events, which is at most 200; 1 is for single events. `on_outcome` is
+        called in the background with each outcome; it must not flush or close the queue.
         """
-        return EventQueue(self._transport.send_event, QueueState(capacity, concurrency), on_outcome)
+        state = QueueState(capacity, concurrency, batch_size)
+        return EventQueue(self._transport, state, on_outcome)
 
     def close(self) -> None:
         """Closes its connections."""
@@ -115,6 +119,15 @@ class Events(Resource):
     def create(self, event: EventSubmission, **options: Unpack[CallOptions]) -> CreatedEvent:
         """Submits one event. Without an id it gets one before the first attempt."""
         return self._transport.send_event(prepare_event(event), options)
+
+    def create_events(
+        self, events: Iterable[EventSubmission], **options: Unpack[CallOptions]
+    ) -> list[EventResult]:
+        """
+        Submits many events, 200 in a request, and returns their results by position. It raises what
+        is wrong with a request; what is wrong with an event is its result.
+        """
+        return self._transport.create_events(events, options)
 
     def verify(self, **options: Unpack[CallOptions]) -> NewVerification:
         """Checks that the token can write events."""

@@ -10,12 +10,16 @@ from typing import Any, ClassVar
 
 import httpx
 
+from ._types import EventResult
+
 
 class SignalboxError(Exception):
     """Every error that this package raises, except that of your own cancellation."""
 
     type: ClassVar[str] = "signalbox"
     """Names the kind of error in logs; the same in the clients of all languages."""
+    results: list[EventResult]
+    """Of `events.create_events`: the results of the events before those of the failed request."""
 
 
 class InvalidArgumentError(SignalboxError, ValueError):

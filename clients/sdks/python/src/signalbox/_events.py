@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from ._body import encode_body, format_time, to_plain
+from ._body import encode_body, format_time
 from ._errors import APITimeoutError, InvalidArgumentError
 from .types import Event, EventDetail, EventList
 
@@ -16,7 +16,8 @@ from .types import Event, EventDetail, EventList
 @dataclass(frozen=True)
 class PreparedEvent:
     id: str
-    body: Mapping[str, Any] = field(repr=False)
+    content: bytes = field(repr=False)
+    """The body as JSON: later changes of the caller's event do not reach it."""
     is_generated: bool
     """The event had no id."""
 
@@ -24,7 +25,8 @@ class PreparedEvent:
 def prepare_event(event: Mapping[str, Any]) -> PreparedEvent:
     """
     The body of an event: with an id, so that a retry does not count it twice, and with its time as
-    the API takes it. The event itself is not changed.
+    the API takes it. The event itself is not changed. Raises an InvalidArgumentError for what
+    cannot be sent.
     """
     if not isinstance(event, Mapping):
         raise InvalidArgumentError("An event must be a mapping, such as a dictionary.")
@@ -33,14 +35,7 @@ def prepare_event(event: Mapping[str, Any]) -> PreparedEvent:
     body = {**event, "event_id": event_id}
     if event.get("event_time") is not None:
         body["event_time"] = format_time(event["event_time"], "event_time")
-    return PreparedEvent(id=event_id, body=body, is_generated=given is None)
-
-
-def copy_event(prepared: PreparedEvent) -> PreparedEvent:
-    """As it is now: changes of the caller's event must not reach one that waits in a queue."""
-    # Refuses what cannot be sent when it is added, not when no one is there to be told.
-    encode_body(prepared.body)
-    return PreparedEvent(prepared.id, to_plain(prepared.body), prepared.is_generated)
+    return PreparedEvent(event_id, encode_body(body), is_generated=given is None)
 
 
 class EventPages:

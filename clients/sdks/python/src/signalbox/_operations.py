@@ -20,6 +20,7 @@ from .types import (
     EmqReport,
     EventDetail,
     EventList,
+    EventResult,
     NewVerification,
     ReconciliationReports,
     ReplayResult,
@@ -46,7 +47,11 @@ def create_event(event: PreparedEvent) -> Request[CreatedEvent]:
     # An id of the caller may have characters that a header cannot hold.
     headers = {"Idempotency-Key": event.id} if event.is_generated else {}
     return Request(
-        operation="events.create", method="POST", path="/events", body=event.body, headers=headers
+        operation="events.create",
+        method="POST",
+        path="/events",
+        content=lambda: event.content,
+        headers=headers,
     )
 
 
@@ -54,15 +59,18 @@ def complete_created(created: CreatedEvent, event: PreparedEvent, hooks: Hooks) 
     """An answer without an id gets the one that was sent. Warns of one that says a difference."""
     if isinstance(created, Result) and created.get("event_id") is None:
         created["event_id"] = event.id
-    warning = _find_difference(created)
+    report_warning(hooks, find_difference(created, "events.create"))
+    return created
+
+
+def report_warning(hooks: Hooks, warning: WarningInfo | None) -> None:
     if warning is not None and hooks.on_warning:
         hooks.on_warning(warning)
     elif warning is not None:
         _logger.warning("%s: %s", warning.event_id, warning.message)
-    return created
 
 
-def _find_difference(created: CreatedEvent) -> WarningInfo | None:
+def find_difference(created: CreatedEvent | EventResult, operation: str) -> WarningInfo | None:
     """
     Another event is stored under the id, so that this one does not count. It is no error: a program
     that repeats an event with a new time gets it too.
@@ -71,7 +79,7 @@ def _find_difference(created: CreatedEvent) -> WarningInfo | None:
     for notice in notices if isinstance(notices, list) else []:
         if isinstance(notice, Mapping) and notice.get("code") == "differs_from_stored":
             return WarningInfo(
-                operation="events.create",
+                operation=operation,
                 event_id=created["event_id"],
                 code="differs_from_stored",
                 message=str(notice.get("message")),

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
+from ._batch import BATCH_EVENTS_MAX, Answered, count_batch
 from ._errors import InvalidArgumentError, QueueClosedError, QueueFullError
-from ._events import PreparedEvent, copy_event, prepare_event
+from ._events import PreparedEvent, prepare_event
 from .types import CreatedEvent
+
+WAIT_SECONDS = 0.05
+"""How long an event waits at most for others to be sent with."""
 
 _logger = logging.getLogger("signalbox")
 
@@ -45,18 +51,28 @@ class CloseResult(FlushResult):
 class Entry:
     sequence: int
     event: PreparedEvent
+    added_at: float
 
 
 class QueueState:
-    def __init__(self, capacity: int, concurrency: int) -> None:
+    def __init__(self, capacity: int, concurrency: int, batch_size: int) -> None:
         _require_count("capacity", capacity)
         _require_count("concurrency", concurrency)
+        _require_count("batch_size", batch_size)
+        if batch_size > BATCH_EVENTS_MAX:
+            raise InvalidArgumentError(f"batch_size must be at most {BATCH_EVENTS_MAX}.")
         self.concurrency = concurrency
         self.is_closed = False
         self.is_ended = False
         """Its deadline has passed: nothing more is sent or kept."""
         self.added = 0
         self._capacity = capacity
+        self._batch_size = min(batch_size, capacity)
+        self._due = 0
+        """Events up to this sequence number wait for no others."""
+        self._requests = 0
+        self._alone: set[int] = set()
+        """What a proxy refused together, by sequence number."""
         self._waiting: deque[Entry] = deque()
         self._in_flight: dict[int, Entry] = {}
         self._reporting: dict[int, Entry] = {}
@@ -72,7 +88,7 @@ class QueueState:
         """The event to add. Raises the error of an event or of a queue that does not take it."""
         if self.is_closed:
             raise QueueClosedError("The queue is closed.")
-        prepared = copy_event(prepare_event(event))
+        prepared = prepare_event(event)
         if self.size >= self._capacity:
             raise QueueFullError(
                 f"The queue has no room: {self._capacity} events wait or are in flight."
@@ -81,15 +97,57 @@ class QueueState:
 
     def add(self, event: PreparedEvent) -> None:
         self.added += 1
-        self._waiting.append(Entry(self.added, event))
+        self._waiting.append(Entry(self.added, event, time.monotonic()))
 
-    def start_next(self) -> Entry | None:
-        """The next event to send; `None` when there is none or enough are in flight."""
-        if self.is_ended or not self._waiting or len(self._in_flight) >= self.concurrency:
-            return None
-        entry = self._waiting.popleft()
-        self._in_flight[entry.sequence] = entry
-        return entry
+    def send_now(self) -> None:
+        """What waits now waits for no other events."""
+        self._due = self.added
+
+    @property
+    def is_gathering(self) -> bool:
+        """Whether events wait for others to be sent with."""
+        return not self.is_ended and bool(self._waiting) and self._waiting[0].sequence > self._due
+
+    def seconds_to_gather(self) -> float:
+        """Until the first event that waits has waited long enough."""
+        return max(0.0, self._waiting[0].added_at + WAIT_SECONDS - time.monotonic())
+
+    @property
+    def has_waiting(self) -> bool:
+        return bool(self._waiting)
+
+    def is_due(self, has_batches: bool) -> bool:
+        is_full = len(self._waiting) >= (self._batch_size if has_batches else 1)
+        return bool(self._waiting) and (is_full or self._waiting[0].sequence <= self._due)
+
+    def start_next(self, has_batches: bool) -> list[Entry]:
+        """The events of the next request; none when nothing is due or enough are in flight."""
+        if self.is_ended or self._requests >= self.concurrency or not self.is_due(has_batches):
+            return []
+        size = self._batch_size if has_batches else 1
+        front: list[Entry] = []
+        for entry in islice(self._waiting, size):
+            if entry.sequence in self._alone:
+                break
+            front.append(entry)
+        count = count_batch((entry.event for entry in front), size)
+        entries = [self._waiting.popleft() for _ in range(count or 1)]
+        for entry in entries:
+            self._alone.discard(entry.sequence)
+            self._in_flight[entry.sequence] = entry
+        self._requests += 1
+        return entries
+
+    def end_request(self, alone: Iterable[Entry] = ()) -> None:
+        """Puts events back to the front, each to be sent by itself."""
+        self._requests -= 1
+        if self.is_ended:
+            return
+        entries = list(alone)
+        for entry in entries:
+            self._alone.add(entry.sequence)
+            del self._in_flight[entry.sequence]
+        self._waiting.extendleft(reversed(entries))
 
     def settle(self, entry: Entry, outcome: Outcome) -> bool:
         """
@@ -136,7 +194,11 @@ class QueueState:
         return [*sorted(self._in_flight.values(), key=lambda entry: entry.sequence), *self._waiting]
 
 
-def to_outcome(event: PreparedEvent, created: CreatedEvent) -> Outcome:
+def to_outcome(event: PreparedEvent, created: CreatedEvent | Answered | Exception) -> Outcome:
+    if isinstance(created, Answered):
+        created = created.to_created() if created.is_stored else created.to_error()
+    if isinstance(created, Exception):
+        return Outcome(event.id, "failed", error=created)
     status: Literal["accepted", "duplicate"] = (
         "duplicate" if created.get("duplicate") is True else "accepted"
     )

@@ -8,7 +8,7 @@ _RETRIED_STATUSES = frozenset({408, 429, 500, 502, 503, 504, *range(520, 528)})
 """520 to 527 are those of Cloudflare, which could not reach the service behind it."""
 _FIRST_DELAY_SECONDS = 0.5
 _DELAY_SECONDS_MAX = 8.0
-_RETRY_AFTER_SECONDS_MAX = 60
+RETRY_AFTER_SECONDS_MAX = 60
 
 
 def plan_retry(error: APIError | APIConnectionError, attempt: int) -> float | None:
@@ -24,7 +24,7 @@ def plan_retry(error: APIError | APIConnectionError, attempt: int) -> float | No
         if not _is_retried(error):
             return None
         seconds = error.retry_after
-    if seconds is not None and seconds > _RETRY_AFTER_SECONDS_MAX:
+    if seconds is not None and seconds > RETRY_AFTER_SECONDS_MAX:
         return None
     if seconds is not None and seconds > 0:
         return float(seconds)

@@ -2,35 +2,42 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Protocol
 
-from ._events import PreparedEvent
-from ._queue import CloseResult, Entry, FlushResult, Outcome, QueueState, report_outcome, to_outcome
-from ._settings import CallOptions
-from .types import CreatedEvent, EventSubmission
-
-
-class SendEvent(Protocol):
-    def __call__(
-        self, event: PreparedEvent, options: CallOptions, sleep: Callable[[float], None]
-    ) -> CreatedEvent: ...
+from ._batch import Answered
+from ._queue import (
+    CloseResult,
+    Entry,
+    FlushResult,
+    Outcome,
+    QueueState,
+    report_outcome,
+    to_outcome,
+)
+from ._transport import Transport
+from .types import EventSubmission
 
 
 class EventQueue:
     """
-    Sends events in threads of the background. It is in memory only: what is in it is lost with the
-    process, so `flush` it before a function returns and `close` it before the process ends.
+    Sends events in threads of the background: in batches that are full, or 50 milliseconds after
+    the first event of one. It is in memory only: what is in it is lost with the process, so `flush`
+    it before a function returns and `close` it before the process ends.
     """
 
     def __init__(
-        self, send: SendEvent, state: QueueState, on_outcome: Callable[[Outcome], None] | None
+        self,
+        transport: Transport,
+        state: QueueState,
+        on_outcome: Callable[[Outcome], None] | None,
     ) -> None:
-        self._send = send
+        self._transport = transport
         self._state = state
         self._on_outcome = on_outcome
         self._change = threading.Condition()
         """Guards the state, and is notified when an event settles."""
         self._workers = 0
+        self._is_gathering = False
+        """A worker waits until there are events for a batch."""
         self._is_closing = False
         self._closed: CloseResult | None = None
 
@@ -43,17 +50,18 @@ class EventQueue:
         """Adds an event and returns its id. Raises a QueueFullError or a QueueClosedError."""
         with self._change:
             prepared = self._state.prepare(event)
-            if self._workers < self._state.concurrency:
-                # It starts when the lock is free, and ends when nothing waits.
-                threading.Thread(target=self._work, name="signalbox-queue", daemon=True).start()
-                self._workers += 1
+            if not self._is_gathering:
+                self._start_worker()
             self._state.add(prepared)
+            if self._state.is_due(self._transport.has_batches):
+                self._change.notify_all()
             return prepared.id
 
     def flush(self) -> FlushResult:
         """Waits for every event that was added before, in flight or not; returns the outcomes."""
         with self._change:
             last = self._state.added
+            self._send_now()
             self._change.wait_for(lambda: self._state.is_settled(last))
             return self._state.take(last)
 
@@ -65,6 +73,7 @@ class EventQueue:
         """
         with self._change:
             self._state.is_closed = True
+            self._send_now()
             self._change.wait_for(lambda: not self._is_closing)
             if self._closed is not None:
                 return self._closed
@@ -78,25 +87,71 @@ class EventQueue:
                 self._is_closing = False
                 self._change.notify_all()
 
+    def _send_now(self) -> None:
+        self._state.send_now()
+        self._change.notify_all()
+
+    def _start_worker(self) -> None:
+        if self._workers < self._state.concurrency:
+            # It starts when the lock is free, and ends when nothing waits.
+            threading.Thread(target=self._work, name="signalbox-queue", daemon=True).start()
+            self._workers += 1
+
     def _work(self) -> None:
-        while (entry := self._start_next()) is not None:
-            outcome = self._send_entry(entry)
-            if outcome is not None:
-                self._settle(entry, outcome)
+        while entries := self._take():
+            alone = self._send(entries)
+            with self._change:
+                self._state.end_request(alone)
+                self._change.notify_all()
 
-    def _start_next(self) -> Entry | None:
+    def _take(self) -> list[Entry]:
+        """The events of the next request. Waits for more while there are too few for a batch."""
         with self._change:
-            entry = self._state.start_next()
-            self._workers -= entry is None
-            return entry
+            while True:
+                entries = self._state.start_next(self._transport.has_batches)
+                if entries and self._state.has_waiting and not self._is_gathering:
+                    self._start_worker()
+                if entries:
+                    return entries
+                if self._is_gathering or not self._state.is_gathering:
+                    self._workers -= 1
+                    return []
+                self._gather()
 
-    def _send_entry(self, entry: Entry) -> Outcome | None:
+    def _gather(self) -> None:
+        self._is_gathering = True
         try:
-            return to_outcome(entry.event, self._send(entry.event, {}, self._sleep))
+            if not self._change.wait_for(self._is_gathered, self._state.seconds_to_gather()):
+                self._state.send_now()
+        finally:
+            self._is_gathering = False
+
+    def _is_gathered(self) -> bool:
+        return self._state.is_due(self._transport.has_batches) or not self._state.is_gathering
+
+    def _send(self, entries: list[Entry]) -> list[Entry]:
+        """Returns the events that can only be sent one by one."""
+        try:
+            if len(entries) > 1:
+                return self._send_batch(entries)
+            [entry] = entries
+            try:
+                created = self._transport.send_event(entry.event, {}, self._sleep)
+                outcome = to_outcome(entry.event, created)
+            except Exception as error:
+                outcome = to_outcome(entry.event, error)
+            self._settle(entry, outcome)
         except _Ended:
-            return None
-        except Exception as error:
-            return Outcome(entry.event.id, "failed", error=error)
+            pass
+        return []
+
+    def _send_batch(self, entries: list[Entry]) -> list[Entry]:
+        def settle(at: int, settlement: Answered | Exception) -> None:
+            self._settle(entries[at], to_outcome(entries[at].event, settlement))
+
+        events = [entry.event for entry in entries]
+        alone = self._transport.send_batch(events, settle, {}, self._sleep)
+        return [entries[at] for at in alone]
 
     def _settle(self, entry: Entry, outcome: Outcome) -> None:
         with self._change:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import httpx
 
 from . import _operations as operations
+from ._batch import Answered, Batch, Settle, SubmittedEvents, answer_alone
 from ._call import Attempt, Call, Request
 from ._deadline import limit_waits
 from ._events import PreparedEvent
 from ._settings import CallOptions, Settings
-from .types import CreatedEvent
+from .types import CreatedEvent, EventResult
 
 Body = TypeVar("Body")
 
@@ -24,6 +25,8 @@ class Transport:
 
     def __init__(self, settings: Settings, http_client: httpx.Client | None) -> None:
         self._settings = settings
+        self.has_batches = True
+        """Whether the service takes batches; false once it answered that it does not."""
         self._http = http_client or httpx.Client()
         self._is_own = http_client is None
 
@@ -46,6 +49,42 @@ class Transport:
     ) -> CreatedEvent:
         created = self.send(operations.create_event(event), options, sleep)
         return operations.complete_created(created, event, self._settings.hooks)
+
+    def send_batch(
+        self,
+        events: Sequence[PreparedEvent],
+        settle: Settle,
+        options: CallOptions,
+        sleep: Callable[[float], None] | None = None,
+    ) -> list[int]:
+        """Sends events in one request. Returns the positions of what can only be sent alone."""
+        batch = Batch(events, self._settings, settle)
+        try:
+            self.send(batch.request(), options, sleep)
+        except Exception as error:
+            alone = batch.fail(error)
+            self.has_batches = self.has_batches and not batch.is_unsupported
+            return alone
+        return []
+
+    def create_events(
+        self, events: Iterable[Mapping[str, Any]], options: CallOptions
+    ) -> list[EventResult]:
+        submitted = SubmittedEvents(events)
+        while (part := submitted.next_part(self.has_batches)) is not None:
+            alone = (
+                [0] if part.is_alone else self.send_batch(part.events, submitted.settle, options)
+            )
+            for at in alone:
+                if not submitted.has_failed:
+                    submitted.settle(at, self._send_alone(part.events[at], options))
+        return submitted.results()
+
+    def _send_alone(self, event: PreparedEvent, options: CallOptions) -> Answered | Exception:
+        try:
+            return answer_alone(event, self.send_event(event, options))
+        except Exception as error:
+            return answer_alone(event, error)
 
     def close(self) -> None:
         if self._is_own:
@@ -78,6 +117,8 @@ class AsyncTransport:
 
     def __init__(self, settings: Settings, http_client: httpx.AsyncClient | None) -> None:
         self._settings = settings
+        self.has_batches = True
+        """Whether the service takes batches; false once it answered that it does not."""
         self._http = http_client or httpx.AsyncClient()
         self._is_own = http_client is None
 
@@ -90,6 +131,38 @@ class AsyncTransport:
     async def send_event(self, event: PreparedEvent, options: CallOptions) -> CreatedEvent:
         created = await self.send(operations.create_event(event), options)
         return operations.complete_created(created, event, self._settings.hooks)
+
+    async def send_batch(
+        self, events: Sequence[PreparedEvent], settle: Settle, options: CallOptions
+    ) -> list[int]:
+        """Sends events in one request. Returns the positions of what can only be sent alone."""
+        batch = Batch(events, self._settings, settle)
+        try:
+            await self.send(batch.request(), options)
+        except Exception as error:
+            alone = batch.fail(error)
+            self.has_batches = self.has_batches and not batch.is_unsupported
+            return alone
+        return []
+
+    async def create_events(
+        self, events: Iterable[Mapping[str, Any]], options: CallOptions
+    ) -> list[EventResult]:
+        submitted = SubmittedEvents(events)
+        while (part := submitted.next_part(self.has_batches)) is not None:
+            alone = [0]
+            if not part.is_alone:
+                alone = await self.send_batch(part.events, submitted.settle, options)
+            for at in alone:
+                if not submitted.has_failed:
+                    submitted.settle(at, await self._send_alone(part.events[at], options))
+        return submitted.results()
+
+    async def _send_alone(self, event: PreparedEvent, options: CallOptions) -> Answered | Exception:
+        try:
+            return answer_alone(event, await self.send_event(event, options))
+        except Exception as error:
+            return answer_alone(event, error)
 
     async def close(self) -> None:
         if self._is_own:

@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 6af884ef9e4adba83c9005da5474b1c565268879b1fbd7f51dc070adb1254981). Do not edit.
+# Generated from the contract 0.5.0 (sha256 3e83b6c75ddeafc841006e62f556936b7060e500d5c397f40de1527c31568a7d). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 
@@ -708,6 +708,34 @@ class DeletionResult(TypedDict):
     """When the deletion was completed."""
 
 
+class EventBatchSubmission(TypedDict):
+    events: list[EventSubmission]
+    """At most 20 with a publishable key. Each event has at most 64 KiB and is accepted or
+    refused for itself, in the order of the list."""
+
+
+class EventResult(TypedDict):
+    status: int
+    """The status that createEvent would have had. 202: stored. 200: a duplicate. 400 and
+    422: refused, whenever it is sent. 429 and 503: not stored; send this event again."""
+    event_id: NotRequired[str]
+    """Of a stored event or a duplicate."""
+    duplicate: NotRequired[bool]
+    """Of a stored event or a duplicate."""
+    warnings: NotRequired[list[IngestionWarning]]
+    notices: NotRequired[list[IngestionNotice]]
+    message: NotRequired[str]
+    """Why the event is not stored."""
+    errors: NotRequired[FieldErrors]
+    retry_after: NotRequired[int]
+    """Of 429 and 503: seconds to wait."""
+
+
+class EventBatchResult(TypedDict):
+    results: list[EventResult]
+    """One for each event of the request, in the same order."""
+
+
 class SandboxKeyUse(TypedDict):
     method: Literal["POST"]
     url: str
@@ -881,6 +909,10 @@ LifecycleEventName = Literal["signal_verification", "consent_withdrawal"]
 
 
 EventSubmission = Union["ConsentEvent", "LegitimateInterestEvent"]
+
+
+FieldErrors = dict[str, list[str]]
+"""Dotted field path -> sentences."""
 
 
 EventClass = str

@@ -214,7 +214,8 @@ class CaseRun:
 
 
 def _order_of(request: dict[str, Any]) -> tuple[float, str]:
-    return request["at_ms"], str((request.get("body") or {}).get("event_id", ""))
+    ids = request.get("event_ids") or [""]
+    return request["at_ms"], str((request.get("body") or {}).get("event_id", ids[0]))
 
 
 async def _call_operation(
@@ -227,6 +228,9 @@ async def _call_operation(
             return consent.granted(**given)
         case "consent.mode":
             return consent.mode(**given)
+        case "events.create_events":
+            events = given["events"] * given.get("repeat", 1)
+            return {"results": await _settle(client.events.create_events(events, **options))}
         case "events.iterate":
             take = given.pop("take", None)
             await _take_ids(client.events.iterate(**given, **options), items, take)

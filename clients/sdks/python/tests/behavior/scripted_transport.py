@@ -37,12 +37,25 @@ class Script:
         }
         if request.content:
             recorded["body"] = json.loads(request.content)
+        body = recorded.get("body", {})
+        if "event_id" in body:
+            recorded["event_ids"] = [body["event_id"]]
+        if "events" in body:
+            recorded["event_ids"] = [event["event_id"] for event in body["events"]]
+            recorded["event_count"] = len(body["events"])
         self.requests.append(recorded)
-        event_id = recorded.get("body", {}).get("event_id")
+        event_id = next(iter(recorded.get("event_ids", [])), None)
         answers = self._by_event.get(event_id, self._answers)
         assert answers, f"{request.method} {path} has no answer"
         answer: dict[str, Any] = answers.popleft()
+        if answer.get("accepts"):
+            accepted = [_accept(event_id) for event_id in recorded["event_ids"]]
+            return {**answer, "body": {"results": accepted}}
         return answer
+
+
+def _accept(event_id: str) -> dict[str, Any]:
+    return {"status": 202, "event_id": event_id, "duplicate": False}
 
 
 def to_milliseconds(seconds: float) -> float:

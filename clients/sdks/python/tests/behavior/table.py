@@ -24,11 +24,13 @@ def read_table() -> tuple[datetime, list[dict[str, Any]]]:
 
 
 def _resolve_fixtures(value: Any, fixtures: dict[str, Any]) -> Any:
-    """A text that starts with @ stands for the fixture of that name."""
+    """A text that starts with @ stands for the fixture of that name, `$text` for many letters."""
     if isinstance(value, str) and value.startswith("@"):
         return _resolve_fixtures(fixtures[value[1:]], fixtures)
     if isinstance(value, list):
         return [_resolve_fixtures(one, fixtures) for one in value]
+    if isinstance(value, dict) and "$text" in value:
+        return "a" * value["$text"]
     if isinstance(value, dict):
         return {name: _resolve_fixtures(one, fixtures) for name, one in value.items()}
     return value

@@ -1,0 +1,52 @@
+import { choice, matching, url } from '../../../runtime/settings/setting-types.ts'
+import { readPluginSetting } from '../../../runtime/settings/settings.ts'
+import { findAddress, type PlatformPlugIn } from '../plug-in.ts'
+import { microsoftAdsPlatform } from './client.ts'
+import { EMAIL_FORMS, PHONE_FORMS } from './normalize-identity.ts'
+
+export const MICROSOFT_ADS_SETTINGS = {
+  microsoftAdsUrl: url('SIGNALBOX_MICROSOFT_ADS_URL', {
+    part: given => given.replace(/\/+$/, ''),
+    description:
+      'UET Conversions API to deliver to (Microsoft: https://capi.uet.microsoft.com). ' +
+      'Unset: the simulator.',
+  }),
+  microsoftAdsVersion: matching('SIGNALBOX_MICROSOFT_ADS_VERSION', {
+    pattern: /^v\d+$/,
+    requirement: 'look like v1',
+    default: 'v1',
+    description: 'Version of the UET Conversions API in every request.',
+  }),
+  microsoftAdsEmailForm: choice('SIGNALBOX_MICROSOFT_ADS_EMAIL_FORM', {
+    choices: EMAIL_FORMS,
+    default: 'plain',
+    description:
+      'Which form of an email address is hashed for Microsoft: in lower case, or also without ' +
+      'dots and `+...` before the @. Sources differ. It counts for events from then on.',
+  }),
+  microsoftAdsPhoneForm: choice('SIGNALBOX_MICROSOFT_ADS_PHONE_FORM', {
+    choices: PHONE_FORMS,
+    default: 'digits',
+    description:
+      'Which form of a phone number is hashed for Microsoft: digits with the country code, the ' +
+      'same with a + (`e164`), or none. Sources differ. It counts for events from then on.',
+  }),
+}
+
+export const MICROSOFT_ADS_PLUG_IN: PlatformPlugIn = {
+  name: 'microsoft_ads',
+  label: 'Microsoft Advertising',
+  settings: MICROSOFT_ADS_SETTINGS,
+  address: MICROSOFT_ADS_SETTINGS.microsoftAdsUrl,
+  productionUrl: 'https://capi.uet.microsoft.com',
+  create: context => {
+    const { settings, timeoutMilliseconds } = context
+    return microsoftAdsPlatform({
+      baseUrl: findAddress({ address: MICROSOFT_ADS_SETTINGS.microsoftAdsUrl }, context),
+      version: readPluginSetting(settings, MICROSOFT_ADS_SETTINGS.microsoftAdsVersion),
+      emailForm: readPluginSetting(settings, MICROSOFT_ADS_SETTINGS.microsoftAdsEmailForm),
+      phoneForm: readPluginSetting(settings, MICROSOFT_ADS_SETTINGS.microsoftAdsPhoneForm),
+      timeoutMilliseconds,
+    })
+  },
+}

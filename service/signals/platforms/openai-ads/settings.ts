@@ -1,0 +1,24 @@
+import { url } from '../../../runtime/settings/setting-types.ts'
+import { findAddress, type PlatformPlugIn } from '../plug-in.ts'
+import { openaiAdsPlatform } from './client.ts'
+
+export const OPENAI_ADS_SETTINGS = {
+  openaiAdsUrl: url('SIGNALBOX_OPENAI_ADS_URL', {
+    part: given => given.replace(/\/+$/, ''),
+    description:
+      'Conversions API of OpenAI Ads (OpenAI: https://bzr.openai.com). Unset: the simulator.',
+  }),
+}
+
+export const OPENAI_ADS_PLUG_IN: PlatformPlugIn = {
+  name: 'openai_ads',
+  label: 'OpenAI Ads',
+  settings: OPENAI_ADS_SETTINGS,
+  address: OPENAI_ADS_SETTINGS.openaiAdsUrl,
+  productionUrl: 'https://bzr.openai.com',
+  create: context =>
+    openaiAdsPlatform({
+      baseUrl: findAddress({ address: OPENAI_ADS_SETTINGS.openaiAdsUrl }, context),
+      timeoutMilliseconds: context.timeoutMilliseconds,
+    }),
+}

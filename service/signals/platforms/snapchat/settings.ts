@@ -1,0 +1,32 @@
+import { choice, url } from '../../../runtime/settings/setting-types.ts'
+import { readPluginSetting } from '../../../runtime/settings/settings.ts'
+import { findAddress, type PlatformPlugIn } from '../plug-in.ts'
+import { snapchatPlatform } from './client.ts'
+
+export const SNAPCHAT_SETTINGS = {
+  snapchatUrl: url('SIGNALBOX_SNAPCHAT_URL', {
+    part: given => given.replace(/\/+$/, ''),
+    description:
+      'Conversions API of Snapchat (Snapchat: https://tr.snapchat.com). Unset: the simulator.',
+  }),
+  snapchatValueType: choice('SIGNALBOX_SNAPCHAT_VALUE_TYPE', {
+    choices: ['number', 'text'],
+    default: 'number',
+    description:
+      "How the value of an event is written: Snap's own library has a number, its page a text.",
+  }),
+}
+
+export const SNAPCHAT_PLUG_IN: PlatformPlugIn = {
+  name: 'snapchat',
+  label: 'Snapchat',
+  settings: SNAPCHAT_SETTINGS,
+  address: SNAPCHAT_SETTINGS.snapchatUrl,
+  productionUrl: 'https://tr.snapchat.com',
+  create: context =>
+    snapchatPlatform({
+      baseUrl: findAddress({ address: SNAPCHAT_SETTINGS.snapchatUrl }, context),
+      valueType: readPluginSetting(context.settings, SNAPCHAT_SETTINGS.snapchatValueType),
+      timeoutMilliseconds: context.timeoutMilliseconds,
+    }),
+}
