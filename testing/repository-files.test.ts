@@ -4,17 +4,29 @@ import { join } from 'node:path'
 import { it } from 'node:test'
 import { parse } from 'yaml'
 import { REPOSITORY } from '../deploy/release/distributions.ts'
-import { download, findProgram, installOnce, openToolchain, runTool } from './toolchains.ts'
+import {
+  download,
+  findProgram,
+  installOnce,
+  openToolchain,
+  runTool,
+  UnavailableError,
+} from './toolchains.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const WORKFLOWS = globSync('.github/workflows/*.yml', { cwd: ROOT })
 const ACTIONLINT = '1.7.12'
+const GO_MINOR_MIN = 25
 
 it('the workflows have no fault that actionlint knows of', { timeout: 300_000 }, test => {
   const folder = join(ROOT, 'node_modules/.cache', `actionlint-${ACTIONLINT}`)
   const program = openToolchain(test, 'go', () => {
     const go = findProgram('go')
+    const version = runTool([go, 'env', 'GOVERSION'], ROOT).trim()
+    if (Number(version.split('.')[1]) < GO_MINOR_MIN) {
+      throw new UnavailableError(`actionlint needs Go 1.${GO_MINOR_MIN}, and this is ${version}.`)
+    }
     const source = `github.com/rhysd/actionlint/cmd/actionlint@v${ACTIONLINT}`
     installOnce(folder, () => download(['env', `GOBIN=${folder}`, go, 'install', source], ROOT))
     return join(folder, 'actionlint')
