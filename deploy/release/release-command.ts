@@ -68,10 +68,12 @@ function fail(message: string): number {
 
 /** Sets the version and the heading of the changelog, and prints the tag of pages again. */
 function prepare(root: string, version: string): readonly string[] {
-  const paths = setVersion(root, version)
   const changelog = join(root, 'CHANGELOG.md')
   const today = new Date().toISOString().slice(0, 10)
-  writeFileSync(changelog, releaseChangelog(readFileSync(changelog, 'utf8'), version, today))
+  // Before the first write, so that a changelog without its heading changes nothing.
+  const released = releaseChangelog(readFileSync(changelog, 'utf8'), version, today)
+  const paths = setVersion(root, version)
+  writeFileSync(changelog, released)
   const integrity = join(root, 'clients/browser/dist/integrity.json')
   const readDigest = () => JSON.parse(readFileSync(integrity, 'utf8')).sha384
   const old = readDigest()

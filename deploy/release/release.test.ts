@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { hash } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { it } from 'node:test'
@@ -48,7 +48,20 @@ it('builds and checks every artifact of a version, and changes no file', { timeo
   for (const [sum = '', name = ''] of sums.map(line => line.split('  '))) {
     assert.equal(hash('sha256', readFileSync(join(out, name)), 'hex'), sum, name)
   }
+  const packages = ['signalbox-sdk-1.999.0.tgz', 'signalbox-1.999.0.tgz']
+  const program = join(installInEmptyProject(out, packages), 'node_modules/.bin/signalbox')
+  assert.equal(execFileSync(program, ['--version'], { encoding: 'utf8' }), '1.999.0\n')
 })
+
+function installInEmptyProject(out: string, packages: readonly string[]): string {
+  const project = join(out, 'project')
+  mkdirSync(project)
+  writeFileSync(join(project, 'package.json'), '{"private": true}')
+  const paths = packages.map(name => join(out, name))
+  const args = ['install', '--offline', '--no-audit', '--no-fund', ...paths]
+  execFileSync('npm', args, { cwd: project, stdio: 'pipe' })
+  return project
+}
 
 it('says how it is used, and refuses a version that is not newer', () => {
   for (const args of [[], ['--dry-run'], ['--build'], ['--unknown'], ['1.7.0', '1.8.0']]) {

@@ -116,7 +116,8 @@ function checkContract({ version }: ServiceFacts): Check {
     const message = 'This is no Signalbox: it has no contract at /openapi.json.'
     return fail('Contract', message, 'Check the base URL.', EXIT_CODES.failure)
   }
-  const message = `The service has version ${printable(version)} of the contract, this program ${API_VERSION}.`
+  const found = `The service has version ${printable(version)} of the contract`
+  const message = `${found}, this program ${API_VERSION}.`
   return warn(
     'Contract',
     message,
