@@ -37,17 +37,10 @@ const BOTH_SECRETS = { tracker_secret: 200, secret_of_another: 200 }
  * route decides here which credentials it accepts.
  */
 const ROWS: Record<string, Row> = {
-  'POST /api/v1/events': {
-    tracker_secret: 202,
-    secret_of_another: 202,
-    publishable_key: 202,
-    body: kind => samplePageView({ event_id: kind }),
-  },
+  'POST /api/v1/events': { ...ofKeys(202), body: kind => samplePageView({ event_id: kind }) },
   'OPTIONS /api/v1/events': { anyone: 204 },
   'POST /api/v1/events/batch': {
-    tracker_secret: 200,
-    secret_of_another: 200,
-    publishable_key: 200,
+    ...ofKeys(200),
     body: kind => ({ events: [samplePageView({ event_id: kind })] }),
   },
   'OPTIONS /api/v1/events/batch': { anyone: 204 },
@@ -125,20 +118,12 @@ const ROWS: Record<string, Row> = {
   ...metadata('/.well-known/oauth-authorization-server'),
   ...metadata('/.well-known/oauth-protected-resource/mcp'),
   ...metadata('/.well-known/oauth-protected-resource/api/v1/agent'),
-  ...reading('/auth.md', '/auth.md', { anyone: 200 }),
-  ...reading('/llms.txt', '/llms.txt', { anyone: 200 }),
-  ...reading('/llms-full.txt', '/llms-full.txt', { anyone: 200 }),
-  ...reading('/docs', '/docs', { anyone: 200 }),
-  ...reading('/docs.md', '/docs.md', { anyone: 200 }),
+  ...openToAll('/auth.md', '/llms.txt', '/llms-full.txt', '/docs', '/docs.md'),
   ...reading('/docs/:name', '/docs/api', { anyone: 200 }),
   ...reading('/docs/search', '/docs/search', { anyone: 200 }),
   ...reading('/docs/assets/:file', '/docs/assets/other.css', { anyone: 404 }),
-
-  ...reading('/livez', '/livez', { anyone: 200 }),
-  ...reading('/readyz', '/readyz', { anyone: 200 }),
-  ...reading('/openapi.json', '/openapi.json', { anyone: 200 }),
-  ...reading('/.well-known/jwks.json', '/.well-known/jwks.json', { anyone: 200 }),
-  ...reading('/.well-known/security.txt', '/.well-known/security.txt', { anyone: 200 }),
+  ...openToAll('/livez', '/readyz', '/openapi.json', '/.well-known/jwks.json'),
+  ...openToAll('/.well-known/security.txt'),
 }
 
 const REGISTRATION = { client_name: 'Agent', redirect_uris: ['https://agent.example/cb'] }
@@ -238,6 +223,14 @@ function metadata(url: string): Record<string, Row> {
 function ofActions(method: 'GET' | 'POST', place: string, row: Statuses & Attempt) {
   const url = `/api/v1/agent/workspaces/:workspace/${place}`
   return method === 'GET' ? reading(url, url, row) : { [`POST ${url}`]: { ...row, path: url } }
+}
+
+function openToAll(...urls: string[]): Record<string, Row> {
+  return Object.assign({}, ...urls.map(url => reading(url, url, { anyone: 200 })))
+}
+
+function ofKeys(status: number) {
+  return { tracker_secret: status, secret_of_another: status, publishable_key: status }
 }
 
 /** A readable route: Fastify serves HEAD where it serves GET. */
