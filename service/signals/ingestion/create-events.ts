@@ -52,7 +52,7 @@ export function batchRoutes(app: ServiceApp, context: BatchContext): void {
         if (request.headers['idempotency-key'] !== undefined) throw refuseIdempotencyKey()
         const { 'content-type': mediaType, 'content-encoding': coding } = request.headers
         const isOfPage = request.browser !== null
-        const bytes = (request.body as Buffer | undefined) ?? Buffer.alloc(0)
+        const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
         const events = await readBatch({ bytes, mediaType, coding, isOfPage })
         // Release the raw identifiers while the events wait for their commit.
         ;(request as { body: unknown }).body = undefined
