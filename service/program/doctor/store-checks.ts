@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { type Database, openDatabase } from '../../runtime/db/database.ts'
-import { requireCurrentSchema, SchemaError } from '../../runtime/db/migrate.ts'
+import { EmptyStoreError, requireCurrentSchema, SchemaError } from '../../runtime/db/migrate.ts'
 import { countHttpConnections, countHttpWorkers } from '../../runtime/settings/read-settings.ts'
 import { findMissingPartitions, readRetentionLag } from '../../signals/events/partition-store.ts'
 import { computeRetentionCutoff } from '../../signals/retention/retention-store.ts'
@@ -55,6 +55,11 @@ async function checkSchema(database: Database): Promise<Finding> {
     const { message } = failure
     if (message.startsWith('Signalbox needs PostgreSQL')) {
       return error('store.version', message, 'Move the data to a supported version with pg_dump.')
+    }
+    if (failure instanceof EmptyStoreError) {
+      const fix =
+        'Run "signalbox-server all", or "signalbox-server migrate" before serve and deliver.'
+      return warning('store.schema', 'The database is empty, as before the first start.', fix)
     }
     return error('store.schema', message, 'docs/operations/upgrade.md has the order of the steps.')
   }
@@ -125,10 +130,28 @@ function checkTimeZone({ timeZone }: StoreServer): Finding {
 
 const PARTITION_DAYS = 2
 
+/** Whether a service has ever started here: the first thing that it creates is partitions. */
+async function hasPartitions({ pool }: Database): Promise<boolean> {
+  const { rows } = await pool.query(
+    `select from pg_inherits join pg_class on pg_class.oid = inhrelid
+     where inhparent = 'signalbox_store.event_payloads'::regclass
+       and relname <> 'event_payloads_default'
+     limit 1`,
+  )
+  return rows.length > 0
+}
+
 async function checkPartitions({ now }: DoctorContext, database: Database): Promise<Finding> {
   const check = 'store.partitions'
   const missing = await findMissingPartitions(database, now(), PARTITION_DAYS)
   if (missing.length === 0) return ok(check, 'The partitions of today and tomorrow exist.')
+  if (!(await hasPartitions(database))) {
+    return warning(
+      check,
+      'The partitions of today and tomorrow do not exist, as before the first start.',
+      'Start the service: it creates them.',
+    )
+  }
   return error(
     check,
     `Partitions are missing: ${missing.join(', ')}. New rows go to one that does not expire.`,
