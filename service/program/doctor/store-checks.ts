@@ -1,8 +1,13 @@
 import { availableParallelism } from 'node:os'
-import { type Database, openDatabase } from '../../runtime/db/database.ts'
+import { explainPooler, findConnectionPooler } from '../../runtime/db/connection-pooler.ts'
+import { type Database, openDatabase, ROLE_SETTINGS } from '../../runtime/db/database.ts'
 import { EmptyStoreError, requireCurrentSchema, SchemaError } from '../../runtime/db/migrate.ts'
 import { countHttpConnections, countHttpWorkers } from '../../runtime/settings/read-settings.ts'
-import { findMissingPartitions, readRetentionLag } from '../../signals/events/partition-store.ts'
+import {
+  findMissingPartitions,
+  hasPartitions,
+  readRetentionLag,
+} from '../../signals/events/partition-store.ts'
 import { computeRetentionCutoff } from '../../signals/retention/retention-store.ts'
 import { type DoctorContext, error, type Finding, ok, warning } from './finding.ts'
 import { readStoreServer, type StoreServer } from './server-store.ts'
@@ -31,10 +36,13 @@ export async function checkStore(
 ): Promise<StoreExamination> {
   const schema = await checkSchema(database)
   if (schema.check === 'store.version') return { findings: [schema], server: null }
+  const pooler = await checkPooler(database)
+  if (pooler.severity === 'error') return { findings: [pooler], server: null }
   const before = context.now()
   const server = await readStoreServer(database)
   const findings = [
     ok('store.version', `The store is PostgreSQL ${server.version}.`),
+    pooler,
     schema,
     checkDurability(server),
     checkConnections(context, server),
@@ -44,6 +52,21 @@ export async function checkStore(
   if (schema.severity !== 'ok') return { findings, server: null }
   findings.push(await checkPartitions(context, database), await checkRetention(context, database))
   return { findings, server }
+}
+
+async function checkPooler(database: Database): Promise<Finding> {
+  const check = 'store.pooler'
+  const pooler = await findConnectionPooler(database, ROLE_SETTINGS)
+  if (pooler === null) return ok(check, 'No connection pooler is in between.')
+  const sentence = explainPooler(pooler)
+  const fix = 'docs/operations/postgresql.md has both settings of PgBouncer and those of the role.'
+  if (sentence !== null) return error(check, sentence, fix)
+  if (pooler.mode === 'session') return ok(check, 'A connection pooler in session mode is used.')
+  return warning(
+    check,
+    'A connection pooler in transaction mode is used: notifications of PostgreSQL do not arrive.',
+    'Workers and live views then see news when they look again; session mode has no such delay.',
+  )
 }
 
 async function checkSchema(database: Database): Promise<Finding> {
@@ -129,17 +152,6 @@ function checkTimeZone({ timeZone }: StoreServer): Finding {
 }
 
 const PARTITION_DAYS = 2
-
-/** Whether a service has ever started here: the first thing that it creates is partitions. */
-async function hasPartitions({ pool }: Database): Promise<boolean> {
-  const { rows } = await pool.query(
-    `select from pg_inherits join pg_class on pg_class.oid = inhrelid
-     where inhparent = 'signalbox_store.event_payloads'::regclass
-       and relname <> 'event_payloads_default'
-     limit 1`,
-  )
-  return rows.length > 0
-}
 
 async function checkPartitions({ now }: DoctorContext, database: Database): Promise<Finding> {
   const check = 'store.partitions'

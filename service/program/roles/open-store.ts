@@ -3,7 +3,8 @@ import {
   findRunningEmbeddedPostgres,
   startEmbeddedPostgres,
 } from '@signalbox/embedded-postgres'
-import { type Database, openDatabase } from '../../runtime/db/database.ts'
+import { explainPooler, findConnectionPooler } from '../../runtime/db/connection-pooler.ts'
+import { type Database, openDatabase, ROLE_SETTINGS } from '../../runtime/db/database.ts'
 import { isConnectTimeout } from '../../runtime/db/database-errors.ts'
 import { requireCurrentSchema } from '../../runtime/db/migrate.ts'
 import { openStoreNodes, type StoreNodes } from '../../runtime/db/store-nodes.ts'
@@ -67,14 +68,23 @@ export async function openStore(request: OpenStoreOptions): Promise<Store> {
   }
   try {
     await awaitAnswer(database, logger)
+    await requireUsablePooler(database, settings)
     nodes = await openStoreNodes(database, options)
     return { database, nodes, connectionString, embedded, close }
   } catch (error) {
     await close()
-    throw settings.databaseUrl === undefined
+    throw error instanceof StartError || settings.databaseUrl === undefined
       ? error
       : createConnectionError(settings.databaseUrl, error)
   }
+}
+
+/** Behind a pooler that drops what a connection needs, requests would fail one by one. */
+async function requireUsablePooler(database: Database, { databaseUrl }: Settings): Promise<void> {
+  if (databaseUrl === undefined) return
+  const pooler = await findConnectionPooler(database, ROLE_SETTINGS)
+  const sentence = pooler && explainPooler(pooler)
+  if (sentence) throw new StartError(sentence)
 }
 
 /** Of five seconds each. */
@@ -171,7 +181,8 @@ const CONNECTION_ERRORS: Record<string, string> = {
 const CONNECTION_MESSAGES: readonly [pattern: RegExp, sentence: string][] = [
   [
     /does not support SSL/,
-    'PostgreSQL has TLS off: set ssl = on there, or remove sslmode from DATABASE_URL, for the server',
+    'PostgreSQL has TLS off: set ssl = on there, or remove sslmode from DATABASE_URL, ' +
+      'for the server',
   ],
   [
     /unsupported startup parameter/i,

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
@@ -14,9 +13,7 @@ import {
 } from '../../../testing/fixtures/database.ts'
 import { listen } from '../../../testing/fixtures/listen.ts'
 import { createInstallation, DEFAULT_HTTP_WORKERS } from '../../../testing/fixtures/program.ts'
-import { createLogger } from '../../runtime/http/logger.ts'
 import { PLUG_INS_WITH_ADDRESS } from '../../signals/platforms/registry.ts'
-import { provisionTracker } from '../provisioning/provision-tracker.ts'
 
 /** Where each platform but the first one is. */
 const OTHER_ADDRESSES = PLUG_INS_WITH_ADDRESS.slice(1).map(
@@ -162,37 +159,6 @@ describe('a start that cannot succeed', { concurrency: true }, () => {
       `The database in DATABASE_URL does not exist in the PostgreSQL ${server} (3D000): ` +
         'database "nowhere" does not exist.\n',
     )
-  })
-
-  it('refuses a key that opens none of the credentials in the store', async test => {
-    const { database, connectionString } = await createTestDatabase(test)
-    const { dataFolder } = createDataFolder(test)
-    const logger = createLogger('silent')
-    const keys = [randomBytes(32), randomBytes(32)] as const
-    const serve = (key: Buffer, previous?: Buffer) =>
-      runCommand(['serve'], {
-        environment: {
-          DATABASE_URL: connectionString,
-          PORT: '0',
-          SIGNALBOX_DATA_DIR: dataFolder,
-          SIGNALBOX_HTTP_WORKERS: '0',
-          SIGNALBOX_CREDENTIAL_KEY: key.toString('hex'),
-          ...(previous && { SIGNALBOX_CREDENTIAL_KEY_PREVIOUS: previous.toString('hex') }),
-        },
-      })
-    assert.equal((await serve(keys[1])).code, 0, 'a store without credentials')
-    const credentialKeys = { current: keys[0], previous: [] }
-    const at = new Date()
-    await provisionTracker(database, { workspaceName: 'Test', at, credentialKeys, logger })
-    const { code, stderr } = await serve(keys[1])
-    assert.equal(code, 1)
-    assert.match(
-      stderr,
-      /^SIGNALBOX_CREDENTIAL_KEY opens none of the credentials in the store: set [^\n]+\.\n$/,
-    )
-    assert.doesNotMatch(stderr, new RegExp(keys[1].toString('hex')))
-    assert.equal((await serve(keys[0])).code, 0)
-    assert.equal((await serve(keys[1], keys[0])).code, 0)
   })
 
   it('waits for a store that does not answer the first connection', async test => {

@@ -13,9 +13,10 @@ const SYSTEM_CODES = new Set([
 /**
  * Transient PostgreSQL errors: class 08 connection, 53 insufficient resources (disk full, too many
  * connections), 55P03 lock timeout, 57P admin shutdown and crash recovery, 57014 statement timeout,
- * 58 system error, 25006 a standby that is not promoted yet.
+ * 58 system error, 25006 a standby that is not promoted yet, 26000 and 42P05 a pooler that loses
+ * prepared statements.
  */
-const UNAVAILABLE_PREFIXES = ['08', '53', '55P03', '57P', '57014', '58', '25006']
+const UNAVAILABLE_PREFIXES = ['26000', '42P05', '08', '53', '55P03', '57P', '57014', '58', '25006']
 
 /** The message of the internal error that Citus raises when a connected node goes away. */
 const CITUS_NODE_LOST = /^failure on connection marked as essential/
@@ -66,6 +67,7 @@ export type StoreFailureCause =
   | 'lock_timeout'
   | 'timeout'
   | 'io_error'
+  | 'pooler'
 
 /** By SQLSTATE, the longest prefix first. */
 const CAUSES_BY_PREFIX: readonly [prefix: string, cause: StoreFailureCause][] = [
@@ -75,6 +77,8 @@ const CAUSES_BY_PREFIX: readonly [prefix: string, cause: StoreFailureCause][] = 
   ['55P03', 'lock_timeout'],
   ['57014', 'timeout'],
   ['25006', 'read_only'],
+  ['26000', 'pooler'],
+  ['42P05', 'pooler'],
   ['53', 'resource_limit'],
   ['57P', 'shutting_down'],
   ['58', 'io_error'],

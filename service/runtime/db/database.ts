@@ -66,6 +66,13 @@ const SESSION = [...PLANNER_SETTINGS, SEARCH_PATH]
 const LOCK_LIMIT = `lock_timeout=${LOCK_MILLISECONDS_MAX}`
 const READ_ONLY = 'default_transaction_read_only=on'
 
+/** What a pooler in between must give to the role, because it drops startup options. */
+export const ROLE_SETTINGS = [
+  ...SESSION,
+  LOCK_LIMIT,
+  `statement_timeout=${STATEMENT_MILLISECONDS_MAX}`,
+]
+
 function buildSessionOptions({ isReadOnly, hasNoTimeouts }: DatabaseOptions): string {
   const settings = [...SESSION]
   if (!hasNoTimeouts) settings.push(LOCK_LIMIT)

@@ -237,3 +237,14 @@ export async function readRetentionLag(
   const { rows } = await pool.query(statement)
   return rows[0]
 }
+
+/** Whether a service has ever started here: the first thing that it creates is partitions. */
+export async function hasPartitions({ pool }: Database): Promise<boolean> {
+  const { rows } = await pool.query(
+    `select from pg_inherits join pg_class on pg_class.oid = inhrelid
+     where inhparent = 'signalbox_store.event_payloads'::regclass
+       and relname <> 'event_payloads_default'
+     limit 1`,
+  )
+  return rows.length > 0
+}
