@@ -1,8 +1,13 @@
 import { availableParallelism } from 'node:os'
-import { type Database, openDatabase } from '../../runtime/db/database.ts'
-import { requireCurrentSchema, SchemaError } from '../../runtime/db/migrate.ts'
+import { explainPooler, findConnectionPooler } from '../../runtime/db/connection-pooler.ts'
+import { type Database, openDatabase, ROLE_SETTINGS } from '../../runtime/db/database.ts'
+import { EmptyStoreError, requireCurrentSchema, SchemaError } from '../../runtime/db/migrate.ts'
 import { countHttpConnections, countHttpWorkers } from '../../runtime/settings/read-settings.ts'
-import { findMissingPartitions, readRetentionLag } from '../../signals/events/partition-store.ts'
+import {
+  findMissingPartitions,
+  hasPartitions,
+  readRetentionLag,
+} from '../../signals/events/partition-store.ts'
 import { computeRetentionCutoff } from '../../signals/retention/retention-store.ts'
 import { type DoctorContext, error, type Finding, ok, warning } from './finding.ts'
 import { readStoreServer, type StoreServer } from './server-store.ts'
@@ -31,10 +36,13 @@ export async function checkStore(
 ): Promise<StoreExamination> {
   const schema = await checkSchema(database)
   if (schema.check === 'store.version') return { findings: [schema], server: null }
+  const pooler = await checkPooler(database)
+  if (pooler.severity === 'error') return { findings: [pooler], server: null }
   const before = context.now()
   const server = await readStoreServer(database)
   const findings = [
     ok('store.version', `The store is PostgreSQL ${server.version}.`),
+    pooler,
     schema,
     checkDurability(server),
     checkConnections(context, server),
@@ -46,6 +54,21 @@ export async function checkStore(
   return { findings, server }
 }
 
+async function checkPooler(database: Database): Promise<Finding> {
+  const check = 'store.pooler'
+  const pooler = await findConnectionPooler(database, ROLE_SETTINGS)
+  if (pooler === null) return ok(check, 'No connection pooler is in between.')
+  const sentence = explainPooler(pooler)
+  const fix = 'docs/operations/postgresql.md has both settings of PgBouncer and those of the role.'
+  if (sentence !== null) return error(check, sentence, fix)
+  if (pooler.mode === 'session') return ok(check, 'A connection pooler in session mode is used.')
+  return warning(
+    check,
+    'A connection pooler in transaction mode is used: notifications of PostgreSQL do not arrive.',
+    'Workers and live views then see news when they look again; session mode has no such delay.',
+  )
+}
+
 async function checkSchema(database: Database): Promise<Finding> {
   try {
     await requireCurrentSchema(database)
@@ -55,6 +78,11 @@ async function checkSchema(database: Database): Promise<Finding> {
     const { message } = failure
     if (message.startsWith('Signalbox needs PostgreSQL')) {
       return error('store.version', message, 'Move the data to a supported version with pg_dump.')
+    }
+    if (failure instanceof EmptyStoreError) {
+      const fix =
+        'Run "signalbox-server all", or "signalbox-server migrate" before serve and deliver.'
+      return warning('store.schema', 'The database is empty, as before the first start.', fix)
     }
     return error('store.schema', message, 'docs/operations/upgrade.md has the order of the steps.')
   }
@@ -129,6 +157,13 @@ async function checkPartitions({ now }: DoctorContext, database: Database): Prom
   const check = 'store.partitions'
   const missing = await findMissingPartitions(database, now(), PARTITION_DAYS)
   if (missing.length === 0) return ok(check, 'The partitions of today and tomorrow exist.')
+  if (!(await hasPartitions(database))) {
+    return warning(
+      check,
+      'The partitions of today and tomorrow do not exist, as before the first start.',
+      'Start the service: it creates them.',
+    )
+  }
   return error(
     check,
     `Partitions are missing: ${missing.join(', ')}. New rows go to one that does not expire.`,

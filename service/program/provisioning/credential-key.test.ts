@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
+import { runCommand } from '../../../testing/fixtures/command-line.ts'
+import { createDataFolder } from '../../../testing/fixtures/data-folder.ts'
+import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import { runProgram } from '../../../testing/fixtures/program.ts'
+import { createLogger } from '../../runtime/http/logger.ts'
 import { loadCredentialKey, loadCredentialKeys } from './installation-keys.ts'
+import { provisionTracker } from './provision-tracker.ts'
 
 it('uses the setting as the key and creates no file', test => {
   const folder = emptyFolder(test)
@@ -86,3 +92,34 @@ function emptyFolder(test: TestContext): string {
   test.after(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
+
+it('refuses a key that opens none of the credentials in the store', async test => {
+  const { database, connectionString } = await createTestDatabase(test)
+  const { dataFolder } = createDataFolder(test)
+  const logger = createLogger('silent')
+  const keys = [randomBytes(32), randomBytes(32)] as const
+  const serve = (key: Buffer, previous?: Buffer) =>
+    runCommand(['serve'], {
+      environment: {
+        DATABASE_URL: connectionString,
+        PORT: '0',
+        SIGNALBOX_DATA_DIR: dataFolder,
+        SIGNALBOX_HTTP_WORKERS: '0',
+        SIGNALBOX_CREDENTIAL_KEY: key.toString('hex'),
+        ...(previous && { SIGNALBOX_CREDENTIAL_KEY_PREVIOUS: previous.toString('hex') }),
+      },
+    })
+  assert.equal((await serve(keys[1])).code, 0, 'a store without credentials')
+  const credentialKeys = { current: keys[0], previous: [] }
+  const at = new Date()
+  await provisionTracker(database, { workspaceName: 'Test', at, credentialKeys, logger })
+  const { code, stderr } = await serve(keys[1])
+  assert.equal(code, 1)
+  assert.match(
+    stderr,
+    /^SIGNALBOX_CREDENTIAL_KEY opens none of the credentials in the store: set [^\n]+\.\n$/,
+  )
+  assert.doesNotMatch(stderr, new RegExp(keys[1].toString('hex')))
+  assert.equal((await serve(keys[0])).code, 0)
+  assert.equal((await serve(keys[1], keys[0])).code, 0)
+})

@@ -11,8 +11,11 @@ import {
 } from '@signalbox/contract/signing-key.ts'
 import { prepareDataFolder } from '@signalbox/embedded-postgres/data-folder.ts'
 import { syncFolder, writePrivateFile } from '@signalbox/embedded-postgres/private-file.ts'
+import type { Database } from '../../runtime/db/database.ts'
+import { isStoreUnavailable } from '../../runtime/db/database-errors.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
-import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
+import { type CredentialKeys, openCredential } from '../../runtime/util/sealed-credential.ts'
+import { everyDestination } from '../../signals/delivery/credential-store.ts'
 
 type CredentialKeySettings = Pick<
   Settings,
@@ -28,6 +31,46 @@ export function loadCredentialKeys(
     current: loadCredentialKey(setting, dataDirectory, whenMissing),
     previous: credentialKeysPrevious.map(key => Buffer.from(key, 'hex')),
   }
+}
+
+/**
+ * Loads the credential keys for a process that runs on the store. Throws a CredentialKeyError when
+ * they open none of its credentials: with the wrong key every delivery would fail, one by one. A
+ * single credential that cannot be opened is no reason, nor is a node that is down.
+ */
+export async function loadStoreKeys(
+  settings: CredentialKeySettings,
+  database: Database,
+): Promise<CredentialKeys> {
+  const keys = loadCredentialKeys(settings)
+  try {
+    if (await opensCredentials(keys, database)) return keys
+  } catch (error) {
+    if (isStoreUnavailable(error)) return keys
+    throw error
+  }
+  const name =
+    settings.credentialKey === undefined
+      ? `The key in ${join(settings.dataDirectory, CREDENTIAL_KEY_FILE)}`
+      : 'SIGNALBOX_CREDENTIAL_KEY'
+  throw new CredentialKeyError(
+    `${name} opens none of the credentials in the store: set SIGNALBOX_CREDENTIAL_KEY to the key ` +
+      'that sealed them, name that in SIGNALBOX_CREDENTIAL_KEY_PREVIOUS, or set each credential ' +
+      'again with "signalbox-server credential set".',
+  )
+}
+
+/** If none of so many opens, none will. */
+const CREDENTIALS_TRIED_MAX = 1_000
+
+async function opensCredentials(keys: CredentialKeys, database: Database): Promise<boolean> {
+  let tried = 0
+  for await (const { id, sealedCredential } of everyDestination(database)) {
+    if (openCredential(keys, id, sealedCredential) !== null) return true
+    tried += 1
+    if (tried === CREDENTIALS_TRIED_MAX) break
+  }
+  return tried === 0
 }
 
 const CREDENTIAL_KEY_BYTES = 32

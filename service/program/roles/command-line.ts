@@ -4,6 +4,7 @@ import { HeadCheckpointsError } from '../../audit/signed-head.ts'
 import { SchemaError } from '../../runtime/db/migrate.ts'
 import { SettingsError } from '../../runtime/settings/read-settings.ts'
 import { ErasureKeyError } from '../../signals/erasure/erasure-store.ts'
+import { UnreadableTimeError } from '../../signals/events/list-store.ts'
 import {
   CredentialsFileError,
   PlatformTokenError,
@@ -58,6 +59,7 @@ const EXPECTED_ERRORS = [
   ContractKeyError,
   CredentialKeyError,
   ErasureKeyError,
+  UnreadableTimeError,
   CredentialsFileError,
   PlatformTokenError,
   HeadCheckpointsError,

@@ -131,14 +131,15 @@ async function examineStore(
   const found = databaseUrl ?? (await findEmbedded(dataDirectory))
   if (typeof found !== 'string') return [found]
   const database = openForReading(found)
+  let isOpen = false
   try {
     await database.ping()
+    isOpen = true
     return await examineOpenStore(context, database)
   } catch (failure) {
-    const isAway = (failure as { code?: unknown }).code !== undefined
-    if (!isAway) throw failure
+    if (isOpen && (failure as { code?: unknown }).code === undefined) throw failure
     const message = explainConnectionError(found, failure)
-    return [error(CHECK, message, 'Start PostgreSQL, or correct DATABASE_URL.')]
+    return [error(CHECK, message, 'Start PostgreSQL, or correct DATABASE_URL as it says.')]
   } finally {
     await database.close()
   }

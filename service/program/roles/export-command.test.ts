@@ -171,6 +171,21 @@ it('writes CSV in which no cell is a formula and a negative value is a number', 
   }
 })
 
+it('fails instead of leaving out an event that it cannot look up', async test => {
+  const { service, folder, run } = await startWithHistory(test)
+  await service.database.pool.query(
+    `update events set created_at = created_at + interval '1 microsecond'
+     where event_id = 'order-2'`,
+  )
+  for (const kind of ['events', 'deliveries']) {
+    const out = join(folder, kind)
+    const { code, stderr } = await run(kind, '--tracker', service.tracker.trackerId, '--out', out)
+    assert.equal(code, 1)
+    assert.match(stderr, /^The event order-2 has a time finer than a millisecond, [^\n]+\.\n$/)
+    assert.equal(existsSync(out), false)
+  }
+})
+
 it('refuses to overwrite, and to continue as another export', async test => {
   const { service, folder, run, write } = await startWithHistory(test)
   const { path, text } = await write('events', 'ndjson')

@@ -3,7 +3,8 @@ import {
   findRunningEmbeddedPostgres,
   startEmbeddedPostgres,
 } from '@signalbox/embedded-postgres'
-import { type Database, openDatabase } from '../../runtime/db/database.ts'
+import { explainPooler, findConnectionPooler } from '../../runtime/db/connection-pooler.ts'
+import { type Database, openDatabase, ROLE_SETTINGS } from '../../runtime/db/database.ts'
 import { isConnectTimeout } from '../../runtime/db/database-errors.ts'
 import { requireCurrentSchema } from '../../runtime/db/migrate.ts'
 import { openStoreNodes, type StoreNodes } from '../../runtime/db/store-nodes.ts'
@@ -67,14 +68,23 @@ export async function openStore(request: OpenStoreOptions): Promise<Store> {
   }
   try {
     await awaitAnswer(database, logger)
+    await requireUsablePooler(database, settings)
     nodes = await openStoreNodes(database, options)
     return { database, nodes, connectionString, embedded, close }
   } catch (error) {
     await close()
-    throw settings.databaseUrl === undefined
+    throw error instanceof StartError || settings.databaseUrl === undefined
       ? error
       : createConnectionError(settings.databaseUrl, error)
   }
+}
+
+/** Behind a pooler that drops what a connection needs, requests would fail one by one. */
+async function requireUsablePooler(database: Database, { databaseUrl }: Settings): Promise<void> {
+  if (databaseUrl === undefined) return
+  const pooler = await findConnectionPooler(database, ROLE_SETTINGS)
+  const sentence = pooler && explainPooler(pooler)
+  if (sentence) throw new StartError(sentence)
 }
 
 /** Of five seconds each. */
@@ -118,27 +128,65 @@ async function requireRunningStore({ dataDirectory }: Settings): Promise<string>
   )
 }
 
-/** Names the server and the problem, never the account or the password of the address. */
+/**
+ * Names the server, the problem and what the server or the driver says about it, never the password
+ * of the address.
+ */
 export function createConnectionError(databaseUrl: string, cause: unknown): StartError {
   const { hostname, port } = new URL(databaseUrl)
   const server = hostname === '' ? '' : ` at ${hostname}${port === '' ? '' : `:${port}`}`
-  const code = String((cause as { code?: unknown }).code ?? 'no answer')
-  return new StartError(
-    `${CONNECTION_ERRORS[code] ?? 'DATABASE_URL cannot be used'}${server} (${code}).`,
-    {
-      cause,
-    },
-  )
+  const { code: given, message } = cause as { code?: unknown; message?: unknown }
+  const code = String(given ?? 'no code')
+  const text = String(message ?? '')
+  const sentence =
+    CONNECTION_ERRORS[code] ??
+    CONNECTION_MESSAGES.find(([pattern]) => pattern.test(text))?.[1] ??
+    'DATABASE_URL cannot be used'
+  // Node's text of a connection that failed repeats the code and the address.
+  const detail = REPEATS_CODE.test(text) ? '' : `: ${text.replace(/\s+/g, ' ').replace(/\.$/, '')}`
+  return new StartError(`${sentence}${server} (${code})${detail}.`, { cause })
 }
+
+const REPEATS_CODE = /^(connect|getaddrinfo|read|write) E[A-Z]+\b|^$/
+
+const NAME_CA =
+  'The certificate of PostgreSQL is signed by no authority that is known here: name the file of ' +
+  'its CA in DATABASE_URL, as in ?sslmode=verify-full&sslrootcert=/path/ca.pem,'
 
 /** By the error code of Node or the SQLSTATE of PostgreSQL. */
 const CONNECTION_ERRORS: Record<string, string> = {
   ECONNREFUSED: 'No PostgreSQL listens where DATABASE_URL points,',
   ENOTFOUND: 'DATABASE_URL names a host that is not known,',
+  ENOENT: 'DATABASE_URL names a file that does not exist, for PostgreSQL',
   '28P01': 'The user or the password in DATABASE_URL is refused by the PostgreSQL',
   '28000': 'The user in DATABASE_URL is refused by the PostgreSQL',
   '3D000': 'The database in DATABASE_URL does not exist in the PostgreSQL',
   '53100': 'The disk is full of the PostgreSQL',
   '53300': 'Too many connections are open to the PostgreSQL',
   '57P03': 'PostgreSQL is still starting: try again; it runs',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: NAME_CA,
+  UNABLE_TO_GET_ISSUER_CERT: NAME_CA,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: NAME_CA,
+  SELF_SIGNED_CERT_IN_CHAIN: NAME_CA,
+  DEPTH_ZERO_SELF_SIGNED_CERT: NAME_CA,
+  ERR_TLS_CERT_ALTNAME_INVALID:
+    'The certificate of PostgreSQL is for another name: write the host in DATABASE_URL as the ' +
+    'certificate does, instead of the one',
+  CERT_HAS_EXPIRED: 'The certificate has expired: renew that of the PostgreSQL',
+  CERT_NOT_YET_VALID:
+    'The certificate is not valid yet: set the clocks, here and of the PostgreSQL',
 }
+
+/** Errors without a code, and those whose code says too little. */
+const CONNECTION_MESSAGES: readonly [pattern: RegExp, sentence: string][] = [
+  [
+    /does not support SSL/,
+    'PostgreSQL has TLS off: set ssl = on there, or remove sslmode from DATABASE_URL, ' +
+      'for the server',
+  ],
+  [
+    /unsupported startup parameter/i,
+    'A pooler such as PgBouncer is in between: set its ignore_startup_parameters = options, ' +
+      'statement_timeout and the values of the role (docs/operations/postgresql.md),',
+  ],
+]

@@ -6,7 +6,7 @@ import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
 import { listAddresses, type PlatformRegistry } from '../../signals/platforms/registry.ts'
 import { outboxFolder } from '../../workspaces/users/mail/client.ts'
 import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
-import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
+import { loadStoreKeys } from '../provisioning/installation-keys.ts'
 import { provisionDemo } from '../provisioning/provision-demo.ts'
 import { checkAuthAdapter } from './http-worker-supervisor.ts'
 import { type HttpWorkers, prepareHttpWorkers } from './http-workers.ts'
@@ -53,7 +53,7 @@ export async function runAll(context: RoleContext): Promise<RunningRole> {
     simulator?.exited.then(context.onFatal)
     const simulatorUrl = simulator?.url ?? null
     const platforms = withPlatformMetrics(metrics.registry, platformsOf(context, simulatorUrl))
-    const keys = loadCredentialKeys(settings)
+    const keys = await loadStoreKeys(settings, store.database)
 
     const common = { platforms, simulatorUrl, metrics, workers, closers }
     const dependencies = { ...common, credentialKeys: keys }

@@ -1,7 +1,7 @@
 import { requireCurrentSchema } from '../../runtime/db/migrate.ts'
 import { listAddresses, PLUG_INS_WITH_ADDRESS } from '../../signals/platforms/registry.ts'
 import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
-import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
+import { loadStoreKeys } from '../provisioning/installation-keys.ts'
 import { openStore } from './open-store.ts'
 import {
   closeAll,
@@ -36,7 +36,7 @@ export async function runDeliver(context: RoleContext): Promise<RunningRole> {
     const options = {
       tracer,
       platforms: withPlatformMetrics(registry, platformsOf(context, null)),
-      credentialKeys: loadCredentialKeys(settings),
+      credentialKeys: await loadStoreKeys(settings, store.database),
       onMoved: registerDestinationMetrics(registry),
     }
     const worker = await startDelivery(context, store, { ...options, registry })

@@ -2,7 +2,7 @@ import { requireCurrentSchema } from '../../runtime/db/migrate.ts'
 import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
 import { listAddresses } from '../../signals/platforms/registry.ts'
 import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
-import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
+import { loadStoreKeys } from '../provisioning/installation-keys.ts'
 import { checkAuthAdapter } from './http-worker-supervisor.ts'
 import { type HttpWorkers, prepareHttpWorkers } from './http-workers.ts'
 import { openStore, type Store } from './open-store.ts'
@@ -28,7 +28,7 @@ export async function runServe(context: RoleContext): Promise<RunningRole> {
     await requireCurrentSchema(store.database)
     await preparePartitions(store, context)
     await adapterCheck
-    const keys = loadCredentialKeys(settings)
+    const keys = await loadStoreKeys(settings, store.database)
     const dependencies = { store, credentialKeys: keys, metrics }
     const service = workers
       ? await serveInWorkers(workers, dependencies)

@@ -151,11 +151,13 @@ describe('a start that cannot succeed', { concurrency: true }, () => {
     }
     assert.equal(
       await serve(wrongPassword.href),
-      `The user or the password in DATABASE_URL is refused by the PostgreSQL ${server} (28P01).\n`,
+      `The user or the password in DATABASE_URL is refused by the PostgreSQL ${server} (28P01): ` +
+        `password authentication failed for user "${wrongPassword.username}".\n`,
     )
     assert.equal(
       await serve(databaseUrl('nowhere')),
-      `The database in DATABASE_URL does not exist in the PostgreSQL ${server} (3D000).\n`,
+      `The database in DATABASE_URL does not exist in the PostgreSQL ${server} (3D000): ` +
+        'database "nowhere" does not exist.\n',
     )
   })
 

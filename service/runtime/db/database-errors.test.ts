@@ -22,6 +22,9 @@ const TRANSIENT = {
   '08006': 'connection failure',
   '53100': 'disk full',
   '53300': 'too many connections',
+  '26000': 'a pooler lost a prepared statement',
+  '42P05': 'a pooler mixed up prepared statements',
+  '55P03': 'a lock was held for too long',
   '57P01': 'admin shutdown',
   '57P03': 'still starting',
   '57014': 'the statement took too long',
@@ -50,10 +53,13 @@ for (const [code, meaning] of Object.entries(TRANSIENT)) {
 it('names the cause of an unavailable store', () => {
   const causes = Object.keys(TRANSIENT).map(code => [code, findStoreFailureCause(withCode(code))])
   assert.deepEqual(Object.fromEntries(causes.filter(([, cause]) => cause !== 'unreachable')), {
+    '26000': 'pooler',
+    '42P05': 'pooler',
     '53100': 'disk_full',
     '53300': 'too_many_connections',
     '57P01': 'shutting_down',
     '57P03': 'shutting_down',
+    '55P03': 'lock_timeout',
     '57014': 'timeout',
     '58030': 'io_error',
     '25006': 'read_only',

@@ -12,10 +12,11 @@ const SYSTEM_CODES = new Set([
 
 /**
  * Transient PostgreSQL errors: class 08 connection, 53 insufficient resources (disk full, too many
- * connections), 57P admin shutdown and crash recovery, 57014 statement timeout, 58 system error,
- * 25006 a standby that is not promoted yet.
+ * connections), 55P03 lock timeout, 57P admin shutdown and crash recovery, 57014 statement timeout,
+ * 58 system error, 25006 a standby that is not promoted yet, 26000 and 42P05 a pooler that loses
+ * prepared statements.
  */
-const UNAVAILABLE_PREFIXES = ['08', '53', '57P', '57014', '58', '25006']
+const UNAVAILABLE_PREFIXES = ['26000', '42P05', '08', '53', '55P03', '57P', '57014', '58', '25006']
 
 /** The message of the internal error that Citus raises when a connected node goes away. */
 const CITUS_NODE_LOST = /^failure on connection marked as essential/
@@ -24,9 +25,18 @@ const CITUS_NODE_LOST = /^failure on connection marked as essential/
 const DRIVER_MESSAGES =
   /timeout exceeded when trying to connect|Connection terminated|is not queryable|read timeout/
 
+/**
+ * A caller does not wait for the store any longer. What it asked for may still be done, so nothing
+ * may be acknowledged or refused for good.
+ */
+export class StoreTimeout extends Error {
+  override name = 'StoreTimeout'
+}
+
 /** True when the store is unavailable for now, as opposed to a statement that is wrong. */
 export function isStoreUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
+  if (error instanceof StoreTimeout) return true
   const { code } = error as { code?: unknown }
   if (typeof code === 'string') {
     if (SYSTEM_CODES.has(code)) return true
@@ -54,16 +64,21 @@ export type StoreFailureCause =
   | 'out_of_memory'
   | 'too_many_connections'
   | 'resource_limit'
+  | 'lock_timeout'
   | 'timeout'
   | 'io_error'
+  | 'pooler'
 
 /** By SQLSTATE, the longest prefix first. */
 const CAUSES_BY_PREFIX: readonly [prefix: string, cause: StoreFailureCause][] = [
   ['53100', 'disk_full'],
   ['53200', 'out_of_memory'],
   ['53300', 'too_many_connections'],
+  ['55P03', 'lock_timeout'],
   ['57014', 'timeout'],
   ['25006', 'read_only'],
+  ['26000', 'pooler'],
+  ['42P05', 'pooler'],
   ['53', 'resource_limit'],
   ['57P', 'shutting_down'],
   ['58', 'io_error'],
@@ -72,6 +87,7 @@ const CAUSES_BY_PREFIX: readonly [prefix: string, cause: StoreFailureCause][] = 
 /** Why the store is unavailable; null for an error that is not about its availability. */
 export function findStoreFailureCause(error: unknown): StoreFailureCause | null {
   if (!isStoreUnavailable(error)) return null
+  if (error instanceof StoreTimeout) return 'timeout'
   const code = String(errorCode(error))
   return CAUSES_BY_PREFIX.find(([prefix]) => code.startsWith(prefix))?.[1] ?? 'unreachable'
 }

@@ -24,7 +24,7 @@ export interface DatabaseOptions {
   applicationName: string
   /** A connection may break between two statements, when no caller waits for an error. */
   onIdleError: (error: Error) => void
-  /** For migrations: statements have no time limit. */
+  /** For migrations: statements and waits for locks have no time limit. */
   hasNoTimeouts?: boolean
   /** For commands that only look: PostgreSQL refuses every change. */
   isReadOnly?: boolean
@@ -32,6 +32,12 @@ export interface DatabaseOptions {
 
 const CONNECT_MILLISECONDS_MAX = 5_000
 const STATEMENT_MILLISECONDS_MAX = 60_000
+/**
+ * A statement waits for a lock less long than the caller of createEvent waits for an answer. A slow
+ * disk does not end a statement so early: repeated work would make it slower still
+ * (docs/decisions/0053).
+ */
+const LOCK_MILLISECONDS_MAX = 4_000
 /** A server that has vanished cancels no statement, so the client has a limit as well. */
 const QUERY_MILLISECONDS_MAX = 65_000
 
@@ -56,14 +62,30 @@ export const PLANNER_SETTINGS = [
 /** The ledger and the deliveries first, then everything else (docs/decisions/0023). */
 const SEARCH_PATH = 'search_path=signalbox_store,public'
 
-const SESSION = [...PLANNER_SETTINGS, SEARCH_PATH].map(setting => `-c ${setting}`).join(' ')
+const SESSION = [...PLANNER_SETTINGS, SEARCH_PATH]
+const LOCK_LIMIT = `lock_timeout=${LOCK_MILLISECONDS_MAX}`
+const READ_ONLY = 'default_transaction_read_only=on'
+
+/** What a pooler in between must give to the role, because it drops startup options. */
+export const ROLE_SETTINGS = [
+  ...SESSION,
+  LOCK_LIMIT,
+  `statement_timeout=${STATEMENT_MILLISECONDS_MAX}`,
+]
+
+function buildSessionOptions({ isReadOnly, hasNoTimeouts }: DatabaseOptions): string {
+  const settings = [...SESSION]
+  if (!hasNoTimeouts) settings.push(LOCK_LIMIT)
+  if (isReadOnly) settings.push(READ_ONLY)
+  return settings.map(setting => `-c ${setting}`).join(' ')
+}
 
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
     connectionString: options.connectionString,
     max: options.connectionsMax,
     application_name: options.applicationName,
-    options: options.isReadOnly ? `${SESSION} -c default_transaction_read_only=on` : SESSION,
+    options: buildSessionOptions(options),
     connectionTimeoutMillis: CONNECT_MILLISECONDS_MAX,
     ...(options.hasNoTimeouts ? {} : LIMITS),
     keepAlive: true,

@@ -16,6 +16,9 @@ export class SchemaError extends Error {
   override name = 'SchemaError'
 }
 
+/** No migration has run here: the first start of `all`, or `migrate`, creates everything. */
+export class EmptyStoreError extends SchemaError {}
+
 /** What the rooms of the service declare about the tables that the migrations create. */
 export interface StoreSchema {
   placements: readonly TablePlacements[]
@@ -117,7 +120,8 @@ export async function requireCurrentSchema(database: Database): Promise<void> {
   await refuseNewerSchema(migrator, database)
   const pending = await pendingMigrations(migrator)
   if (pending.length > 0) {
-    throw new SchemaError(
+    const isEmpty = pending.length === Object.keys(readMigrations()).length
+    throw new (isEmpty ? EmptyStoreError : SchemaError)(
       `The database lacks ${pending.length} migration(s): run "signalbox-server migrate" first.`,
     )
   }

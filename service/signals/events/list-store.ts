@@ -109,14 +109,23 @@ interface RefRange {
   limit: number
 }
 
-/** References of a tracker's events in the order of receipt, along the primary key. */
+/** The time of an event is finer than milliseconds, so that it cannot be looked up. */
+export class UnreadableTimeError extends Error {
+  override name = 'UnreadableTimeError'
+}
+
+/**
+ * References of a tracker's events in the order of receipt, along the primary key. Throws an
+ * UnreadableTimeError when one of them finds no event.
+ */
 export async function listEventRefsFrom(
   { pool }: Pick<Database, 'pool'>,
   { trackerId, from, before, limit }: RefRange,
 ): Promise<EventRef[]> {
   const { rows } = await pool.query({
     name: 'list-event-refs-from',
-    text: `select created_at, event_id, space from events
+    text: `select created_at, event_id, space,
+             created_at = date_trunc('milliseconds', created_at) as is_exact from events
            where tracker_id = $1::uuid and created_at >= $2::timestamptz
              and created_at < $5::timestamptz
              and (created_at, event_id, space) >= ($2::timestamptz, $3::text, $4::smallint)
@@ -130,6 +139,13 @@ export async function listEventRefsFrom(
       limit,
     ],
   })
+  const inexact = rows.find(({ is_exact }) => !is_exact)
+  if (inexact) {
+    throw new UnreadableTimeError(
+      `The event ${inexact.event_id} has a time finer than a millisecond, which Signalbox never ` +
+        'stores: set its created_at to whole milliseconds in all tables, then try again.',
+    )
+  }
   return rows.map(row => ({ eventId: row.event_id, createdAt: row.created_at, space: row.space }))
 }
 

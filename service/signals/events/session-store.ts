@@ -152,7 +152,8 @@ export async function removeSessionClickIds(
     text: `update sessions set
              click_ids = (click_ids::jsonb - $3::text[])::json,
              secret_click_ids = (secret_click_ids::jsonb - $3::text[])::json
-           where tracker_id = $1::uuid and visitor_id = $2 and last_seen_at <= $4::timestamptz`,
+           where tracker_id = $1::uuid and visitor_id = $2::text
+             and last_seen_at <= $4::timestamptz`,
     values: [trackerId, visitorId, arrayLiteral(names), seenUntil.toISOString()],
   })
 }

@@ -17,7 +17,7 @@ import type { PlatformRegistry, SelectedPlatforms } from '../platforms/registry.
 import type { CommitOutcome } from './commit-events.ts'
 import { storesIdentity } from './draft-order.ts'
 import { draftEvent, type EventDraft, type FreeTextRedaction } from './event-draft.ts'
-import type { CommitQueue } from './group-commit.ts'
+import { AnswerDeadline, type CommitQueue } from './group-commit.ts'
 import { digestBody } from './idempotency.ts'
 import { buildNotices, DIFFERS_FROM_STORED } from './ingestion-notices.ts'
 import {
@@ -182,8 +182,19 @@ function listTextForms(identifier: string): string[] {
   return [...new Set([...forms, identifier.replace(/^\+/, '')])]
 }
 
-/** Second half of createEvent: waits for the commit. Throws a 503 refusal if the queue is full. */
-export async function acceptEvent(
+/**
+ * Second half of createEvent: waits for the commit until the deadline. Throws a 503 refusal if the
+ * queue is full.
+ */
+export function acceptEvent(
+  context: AcceptanceContext,
+  prepared: PreparedEvent,
+  deadline: AnswerDeadline = new AnswerDeadline(),
+): Promise<AcceptanceResult> {
+  return deadline.wait(() => storeEvent(context, prepared))
+}
+
+async function storeEvent(
   context: AcceptanceContext,
   { draft, origin, bodyBytes, warnings, notices }: PreparedEvent,
 ): Promise<AcceptanceResult> {
@@ -233,6 +244,6 @@ export async function verifyIngestion(
     decision,
     platforms: platforms.select([]),
   })
-  const { isNew } = await commits.submit(draft)
+  const { isNew } = await new AnswerDeadline().wait(async () => commits.submit(draft))
   return { eventId, isDuplicate: !isNew }
 }

@@ -35,6 +35,21 @@ it('stores the other events of a group when PostgreSQL rejects one', async test 
   }
 })
 
+it('does not halve a group that waits for a lock', async test => {
+  const service = await startTestService(test)
+  const holder = await service.database.pool.connect()
+  test.after(() => holder.release())
+  await holder.query('begin; lock table events in access exclusive mode')
+  const sizes: number[] = []
+  const commits = committer(service, { onCommit: size => sizes.push(size) })
+  const drafts = ['a', 'b', 'c', 'd'].map(id => draftOf(service, id, 'Purchase'))
+  const results = await Promise.allSettled(drafts.map(draft => commits.submit(draft)))
+  await holder.query('commit')
+  const codes = results.map(result => result.status === 'rejected' && result.reason.code)
+  assert.deepEqual(codes, ['55P03', '55P03', '55P03', '55P03'])
+  assert.deepEqual(sizes, [4])
+})
+
 it('treats the first draft of an event ID in a group as new and the others as duplicates', async test => {
   const service = await startTestService(test)
   const names = ['Purchase', 'Purchase', 'Lead', 'Refund']
@@ -53,7 +68,7 @@ it('treats the first draft of an event ID in a group as new and the others as du
 it('accepts duplicates even when recording them fails', async test => {
   const service = await startTestService(test)
   const failures: unknown[] = []
-  const commits = committer(service, error => failures.push(error))
+  const commits = committer(service, { onNoteError: error => failures.push(error) })
   await commits.submit(draftOf(service, 'same', 'Purchase'))
   await service.database.pool.query(
     'alter table events add constraint never check (differing_submissions = 0)',
@@ -65,9 +80,11 @@ it('accepts duplicates even when recording them fails', async test => {
 it('announces the trackers of stored events, and whether deliveries are due', async test => {
   const service = await startTestService(test)
   const announced: boolean[] = []
-  const commits = committer(service, assert.ifError, ({ trackerIds, hasDueDeliveries }) => {
-    assert.deepEqual([...trackerIds], [service.tracker.trackerId])
-    announced.push(hasDueDeliveries)
+  const commits = committer(service, {
+    onEventsStored: ({ trackerIds, hasDueDeliveries }) => {
+      assert.deepEqual([...trackerIds], [service.tracker.trackerId])
+      announced.push(hasDueDeliveries)
+    },
   })
   const purchase = draftOf(service, 'one', 'Purchase')
   await commits.submit(purchase)
@@ -120,23 +137,33 @@ it('releases the parameters of a finished commit', async test => {
   )
 })
 
+interface Observers {
+  onNoteError?: (error: unknown) => void
+  onEventsStored?: (activity: StoreActivity) => void
+  /** Gets the size of each group. */
+  onCommit?: (size: number) => void
+}
+
 function committer(
   { database, delivery, clock }: TestService,
-  onNoteError: (error: unknown) => void = assert.ifError,
-  onEventsStored: (activity: StoreActivity) => void = () => {},
+  { onNoteError = assert.ifError, onEventsStored = () => {}, onCommit = () => {} }: Observers = {},
 ): GroupCommit<EventDraft, CommitOutcome> {
   const { platforms } = delivery
   const routes = new DestinationRouteCache(singleNode(database), clock.now)
   const erasureKey = () => Promise.reject(new Error('no person is erased here'))
+  const commit = createEventCommitter({
+    database,
+    platforms,
+    routes,
+    erasureKey,
+    onEventsStored,
+    onDuplicateRecordError: onNoteError,
+  })
   return new GroupCommit({
-    commit: createEventCommitter({
-      database,
-      platforms,
-      routes,
-      erasureKey,
-      onEventsStored,
-      onDuplicateRecordError: onNoteError,
-    }),
+    commit: drafts => {
+      onCommit(drafts.length)
+      return commit(drafts)
+    },
     itemsMax: 1_000,
     queueMax: 1_000,
   })

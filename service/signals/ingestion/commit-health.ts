@@ -1,12 +1,19 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { type Database, isCitusCluster } from '../../runtime/db/database.ts'
-import { findStoreFailureCause, isStoreUnavailable } from '../../runtime/db/database-errors.ts'
+import {
+  findStoreFailureCause,
+  isLockTimeout,
+  isStoreUnavailable,
+  StoreTimeout,
+} from '../../runtime/db/database-errors.ts'
+import { localSettings } from '../../runtime/db/sql-fragments.ts'
 import type { StoreNodes } from '../../runtime/db/store-nodes.ts'
 import type { ServiceLogger } from '../../runtime/http/service-app.ts'
 import { singleFlight } from '../../runtime/util/load-cache.ts'
 import { UNMARKED_IDENTITY } from '../events/column-encoding.ts'
 import type { EventRecord } from '../events/event-record.ts'
 import { insertEventsInTransaction } from './commit-store.ts'
+import { ANSWER_MILLISECONDS_MAX } from './group-commit.ts'
 
 export interface CommitHealthOptions {
   /** Makes a commit that stores nothing. Throws when it fails. */
@@ -60,9 +67,10 @@ export class CommitHealth {
   trackCommits<Items, Outcome>(
     commit: (items: Items) => Promise<Outcome>,
   ): (items: Items) => Promise<Outcome> {
-    const streak = { failures: 0 }
+    const streak: CommitFailureStreak = { failures: 0, isLocked: false, startedAt: null }
     this.#streaks.push(streak)
     return async items => {
+      streak.startedAt = this.#options.monotonicSeconds()
       try {
         const outcome = await commit(items)
         this.#endStreaks([streak])
@@ -70,17 +78,23 @@ export class CommitHealth {
       } catch (error) {
         this.#recordFailure(streak, error)
         throw error
+      } finally {
+        streak.startedAt = null
       }
     }
   }
 
   /**
-   * For `/readyz`: throws while commits fail. At most every two seconds, it probes with a commit
-   * that stores nothing. Once a probe works, the process is ready again.
+   * For `/readyz`: throws while commits fail, or take longer than their callers wait. At most every
+   * two seconds, it probes with a commit that stores nothing. Once a probe works, the process is
+   * ready again.
    */
   async check(): Promise<void> {
-    if (this.#isReady) return
     const now = this.#options.monotonicSeconds()
+    if (this.#isReady) {
+      if (!this.#isStalled(now)) return
+      throw new StoreTimeout('a commit takes longer than its callers wait')
+    }
     if (now - this.#probedAt < PROBE_SECONDS) {
       throw new Error('commits are failing', { cause: this.#lastError })
     }
@@ -97,9 +111,20 @@ export class CommitHealth {
     return this.#streaks.length === 0 || this.#streaks.some(isBelowThreshold)
   }
 
+  /** No node works, and at least one is still at a commit. */
+  #isStalled(now: number): boolean {
+    const isSlow = ({ startedAt }: CommitFailureStreak) =>
+      startedAt !== null && now - startedAt >= ANSWER_MILLISECONDS_MAX / 1_000
+    const isAway = (streak: CommitFailureStreak) => isSlow(streak) || !isBelowThreshold(streak)
+    return this.#streaks.length > 0 && this.#streaks.every(isAway)
+  }
+
   #endStreaks(streaks: readonly CommitFailureStreak[]): void {
     const wasReady = this.#isReady
-    for (const streak of streaks) streak.failures = 0
+    for (const streak of streaks) {
+      streak.failures = 0
+      streak.isLocked = false
+    }
     if (!wasReady) this.#options.onReady()
   }
 
@@ -112,6 +137,7 @@ export class CommitHealth {
     this.#lastError = error
     const wasReady = this.#isReady
     streak.failures += 1
+    streak.isLocked ||= isLockTimeout(error)
     if (streak.failures === 1) this.#options.onFailed(error)
     if (wasReady && !this.#isReady) this.#options.onUnready(error)
   }
@@ -120,10 +146,14 @@ export class CommitHealth {
 /** Failed commits of one node since the last one that worked. */
 interface CommitFailureStreak {
   failures: number
+  /** One of them waited too long for a lock. The next ones wait as long, so there is no second. */
+  isLocked: boolean
+  /** When the commit in flight began, by the monotonic clock; null without one. */
+  startedAt: number | null
 }
 
-function isBelowThreshold({ failures }: CommitFailureStreak): boolean {
-  return failures < UNREADY_FAILURES_MIN
+function isBelowThreshold({ failures, isLocked }: CommitFailureStreak): boolean {
+  return failures < UNREADY_FAILURES_MIN && !isLocked
 }
 
 export interface CommitHealthContext {
@@ -169,6 +199,8 @@ async function generateTrackerIdOn(nodes: StoreNodes, node: Database): Promise<s
 }
 
 const PROBE_MILLISECONDS_MAX = 2_000
+/** Less, so that the error says what the probe waited for. */
+const PROBE_LOCK_MILLISECONDS_MAX = 1_500
 
 /** The size limit of a body: on a full disk, a short row may still fit where events do not. */
 const PROBE_BYTES = 65_536
@@ -186,7 +218,11 @@ export async function probeCommit(
   const client = await database.pool.connect()
   let isBroken = true
   try {
-    await client.query(`begin; set local statement_timeout = ${PROBE_MILLISECONDS_MAX}`)
+    const settings = localSettings({
+      statement_timeout: PROBE_MILLISECONDS_MAX,
+      lock_timeout: PROBE_LOCK_MILLISECONDS_MAX,
+    })
+    await client.query(`begin; ${settings}`)
     const records = [buildProbeRecord(trackerId, at)]
     await insertEventsInTransaction(client, { records, deliveries: [], isCluster })
     isBroken = false

@@ -25,6 +25,7 @@ import {
   prepareEvent,
 } from './accept-event.ts'
 import { type BatchEvent, EVENTS_PER_TURN, nextTurn, readBatch } from './batch-body.ts'
+import { AnswerDeadline } from './group-commit.ts'
 
 export interface BatchContext extends AcceptanceContext {
   limits: TrackerLimits & WithdrawalLimits
@@ -91,6 +92,8 @@ class EventBatch {
   readonly #request: BatchRequest
   readonly #platforms: SelectedPlatforms
   readonly #receivedAt: Date
+  /** One for all events: those behind a slow withdrawal do not wait as long once more. */
+  readonly #deadline = new AnswerDeadline()
 
   constructor(context: BatchContext, request: BatchRequest, platforms: SelectedPlatforms) {
     this.#context = context
@@ -180,7 +183,7 @@ class EventBatch {
   ): Promise<EventResult> {
     if ('error' in prepared) return this.refuse(event, prepared.error)
     try {
-      const accepted = await acceptEvent(this.#context, prepared)
+      const accepted = await acceptEvent(this.#context, prepared, this.#deadline)
       const { eventId: event_id, notices } = accepted
       if (accepted.isDuplicate) {
         return { status: 200, event_id, duplicate: true, ...(notices[0] && { notices }) }

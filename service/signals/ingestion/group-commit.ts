@@ -1,6 +1,7 @@
-import { isStoreUnavailable } from '../../runtime/db/database-errors.ts'
+import { isStoreUnavailable, StoreTimeout } from '../../runtime/db/database-errors.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { findActiveWork, type Span, type Tracer } from '../../runtime/tracing/tracer.ts'
+import { rejectAfter } from '../../runtime/util/wait.ts'
 import type { CommitOutcome } from './commit-events.ts'
 import type { EventDraft } from './event-draft.ts'
 
@@ -28,6 +29,8 @@ export interface CommitQueue<Item, Outcome> {
 interface PendingItem<Item, Outcome> {
   item: Item
   bytes: number
+  /** By the monotonic clock, in milliseconds. */
+  submittedAt: number
   resolve: (outcome: Outcome) => void
   reject: (error: unknown) => void
 }
@@ -37,6 +40,25 @@ const QUEUE_FULL_MESSAGE = 'Too many events are waiting; try again.'
 
 /** 512 bodies of 64 KiB. A commit of 256 such bodies takes at most 160 MB of memory. */
 export const PENDING_BYTES_MAX = 33_554_432
+
+/** A request that stores events is answered within five seconds; this is most of them. */
+export const ANSWER_MILLISECONDS_MAX = 4_500
+
+/**
+ * The time in which a request that stores events is answered. The work goes on when it is over, as
+ * the store may be committing it: the caller gets a 503, and its retry is new or a duplicate.
+ */
+export class AnswerDeadline {
+  readonly #endsAt = performance.now() + ANSWER_MILLISECONDS_MAX
+
+  /** Throws a StoreTimeout when the time is over before the work is done, or before it begins. */
+  async wait<Result>(work: () => Promise<Result>): Promise<Result> {
+    const left = this.#endsAt - performance.now()
+    const late = new StoreTimeout('the store did not answer in time')
+    if (left <= 0) throw late
+    return rejectAfter(left, late, work())
+  }
+}
 
 export function queueFullRefusal(): Refusal {
   return Refusal.unavailable(QUEUE_FULL_MESSAGE, RETRY_SECONDS, 'queue_full')
@@ -84,7 +106,7 @@ export class GroupCommit<Item, Outcome> implements CommitQueue<Item, Outcome> {
     }
     this.#pendingBytes += bytes
     return new Promise((resolve, reject) => {
-      this.#queue.push({ item, bytes, resolve, reject })
+      this.#queue.push({ item, bytes, submittedAt: performance.now(), resolve, reject })
       this.#running ??= this.#run()
     })
   }
@@ -104,7 +126,8 @@ export class GroupCommit<Item, Outcome> implements CommitQueue<Item, Outcome> {
     while (this.#queue.length > 0) {
       const batch = this.#queue.slice(0, this.#options.itemsMax)
       this.#queue = this.#queue.slice(this.#options.itemsMax)
-      await this.#settle(batch)
+      const current = rejectLate(batch)
+      if (current.length > 0) await this.#settle(current)
       for (const { bytes } of batch) this.#pendingBytes -= bytes
     }
     this.#running = null
@@ -125,6 +148,21 @@ export class GroupCommit<Item, Outcome> implements CommitQueue<Item, Outcome> {
       await this.#settle(batch.slice(middle))
     }
   }
+}
+
+/**
+ * Rejects the items whose callers have been answered by their deadline, and returns the others: a
+ * store that works again has no use for those that waited behind a lock.
+ */
+function rejectLate<Item, Outcome>(
+  batch: readonly PendingItem<Item, Outcome>[],
+): PendingItem<Item, Outcome>[] {
+  const oldest = performance.now() - ANSWER_MILLISECONDS_MAX
+  return batch.filter(({ submittedAt, reject }) => {
+    if (submittedAt > oldest) return true
+    reject(new StoreTimeout('the event waited too long for its commit'))
+    return false
+  })
 }
 
 type CommitFunction = (drafts: readonly EventDraft[]) => Promise<CommitOutcome[]>

@@ -65,6 +65,66 @@ it('returns 503 and stores nothing when the connection is lost during a commit',
   assert.equal((await service.read('order-1001')).body.deliveries.length, 1)
 })
 
+/** A hang would last until the statement is canceled, after a minute. */
+const ANSWER_SECONDS_MAX = 6
+
+it('answers 503 while a lock is held, says so in /readyz, and stores no event twice', async test => {
+  const service = await startTestService(test, { isShared: false })
+  const lock = await adminOf(test, service)
+  await lock.query('begin; lock table events in access exclusive mode')
+  const purchases = ['a', 'b', 'c'].map(event_id => samplePurchase({ event_id }))
+  const batch = ['d', 'e'].map(event_id => samplePurchase({ event_id }))
+  const submitBatch = () =>
+    service.request('POST', '/api/v1/events/batch', { body: { events: batch } })
+  const verify = () => service.request('POST', '/api/v1/verification-events')
+  const answers = Promise.all([...purchases.map(body => service.submit(body)), verify()])
+  const ofBatch = submitBatch()
+  const hang = delay(ANSWER_SECONDS_MAX * 1_000, null, { ref: false })
+  const replies = await Promise.race([answers, hang])
+  assert.ok(replies, `no answer within ${ANSWER_SECONDS_MAX} s`)
+  for (const reply of replies) assertUnavailable(reply)
+  for (const result of (await ofBatch).body.results) {
+    assert.deepEqual([result.status, result.retry_after], [503, 2])
+  }
+  const ready = await service.request('GET', '/readyz', { secret: null })
+  assert.deepEqual([ready.status, ready.body.causes], [503, { commits: 'lock_timeout' }])
+  assert.equal(service.server.commitHealth.failures.event, 0, 'the lock is not the event’s fault')
+  await lock.query('commit')
+  // A group that was waiting may still be stored: its retry is then a duplicate.
+  for (const body of purchases) assert.ok([200, 202].includes((await service.submit(body)).status))
+  for (const { status } of (await submitBatch()).body.results)
+    assert.ok([200, 202].includes(status))
+  assert.ok([200, 202].includes((await verify()).status))
+  const { rows } = await lock.query(
+    'select count(*)::integer as count, count(distinct id_digest)::integer as ids from event_keys',
+  )
+  assert.deepEqual(rows, [{ count: 6, ids: 6 }])
+  assert.equal((await service.request('GET', '/readyz', { secret: null })).status, 200)
+})
+
+it('answers 503 while the store is slow, goes on storing, and calls the retry a duplicate', async test => {
+  const service = await startTestService(test, { isShared: false })
+  const admin = await adminOf(test, service)
+  await admin.query(
+    `create function wait() returns trigger language plpgsql as
+       $$ begin perform pg_sleep(8); return new; end $$;
+     create trigger wait before insert on event_keys for each statement execute function wait()`,
+  )
+  const slow = samplePurchase({ event_id: 'slow' })
+  assertUnavailable(await service.submit(slow))
+  const ready = await service.request('GET', '/readyz', { secret: null })
+  assert.deepEqual([ready.status, ready.body.causes], [503, { commits: 'timeout' }])
+  // The same commit goes on: nothing else stores the event.
+  for (let polls = 0; (await service.read('slow')).status === 404; polls += 1) {
+    assert.ok(polls < ASKS_MAX, 'the commit was given up')
+    await delay(10)
+  }
+  await admin.query('drop function wait cascade')
+  const retry = await service.submit(slow)
+  assert.deepEqual([retry.status, retry.body.duplicate], [200, true])
+  assert.equal((await service.read('slow')).body.deliveries.length, 1)
+})
+
 function assertUnavailable(reply: Reply): void {
   assert.equal(reply.status, 503)
   assert.deepEqual(reply.body, { message: 'The store is unavailable; try again.' })

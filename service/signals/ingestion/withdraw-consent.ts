@@ -159,7 +159,8 @@ async function findOtherForms(
   return groups
 }
 
-const WAIT_SECONDS_MAX = 10
+/** Less than the caller waits for its answer, which then says what was slow. */
+const WAIT_SECONDS_MAX = 4
 
 interface StoredWithdrawal {
   person: WithdrawingPerson
