@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 6af884ef9e4adba83c9005da5474b1c565268879b1fbd7f51dc070adb1254981). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 7d62c0c215e6e2b6cbc82461eaac956eeb9fc1431fe5617fdf347dd1f9a983ed). DO NOT EDIT.
 
 package signalbox
 
@@ -471,6 +471,8 @@ type ExplainedDelivery struct {
 	CreatedAt string `json:"created_at"`
 	// When the status last changed.
 	UpdatedAt *string `json:"updated_at"`
+	// The `type` of the destination; null without one.
+	Platform *string `json:"platform"`
 	// What happened, why, and what happens next.
 	Explanation string `json:"explanation"`
 }

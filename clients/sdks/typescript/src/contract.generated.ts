@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 6af884ef9e4adba83c9005da5474b1c565268879b1fbd7f51dc070adb1254981). Do not edit.
+// Generated from the contract 0.5.0 (sha256 7d62c0c215e6e2b6cbc82461eaac956eeb9fc1431fe5617fdf347dd1f9a983ed). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
@@ -462,6 +462,8 @@ export interface ExplainedDelivery {
   created_at: string
   /** When the status last changed. */
   updated_at: string | null
+  /** The `type` of the destination; null without one. */
+  platform: string | null
   /** What happened, why, and what happens next. */
   explanation: string
 }

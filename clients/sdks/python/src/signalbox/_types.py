@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 6af884ef9e4adba83c9005da5474b1c565268879b1fbd7f51dc070adb1254981). Do not edit.
+# Generated from the contract 0.5.0 (sha256 7d62c0c215e6e2b6cbc82461eaac956eeb9fc1431fe5617fdf347dd1f9a983ed). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 
@@ -395,6 +395,8 @@ class ExplainedDelivery(TypedDict):
     """When the delivery was planned."""
     updated_at: str | None
     """When the status last changed."""
+    platform: str | None
+    """The `type` of the destination; null without one."""
     explanation: str
     """What happened, why, and what happens next."""
 
