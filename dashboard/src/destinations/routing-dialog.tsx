@@ -178,9 +178,8 @@ function MapFields({ form, error, repeated, platform, ownNames, onChange }: MapF
         {ownNames ? `${ownNames.label} of ${platform}` : `Names at ${platform}`}
       </Text>
       <Text size="xs" c="dimmed">
-        {ownNames
-          ? `${ownNames.hint} Without an entry, ${platform} may have no name for an event: it is not sent then. `
-          : 'Without an entry, an event is sent under its own name. '}
+        {ownNames && `${ownNames.hint} An event that ${platform} has no name for is not sent. `}
+        {!ownNames && 'Without an entry, an event is sent under its own name. '}
         An event keeps the name of its acceptance, also in a replay.
       </Text>
       {map.map((entry, index) => (

@@ -69,14 +69,12 @@ async function runConnect(
       ? findTrackerArgument(database, reference)
       : findOnlyTracker(database))
     const { config, accessToken } = connected
+    const target = { platform, config, accessToken, platformAdAccountId: null }
     const actor = { type: 'operator', id: null } as const
     const created = await asStartError(() =>
       createDestination(
         { database, audit, credentialKeys },
-        {
-          ...{ tracker, platform, config, accessToken, platformAdAccountId: null },
-          ...{ actor, at: now(), ...(routing && { routing }) },
-        },
+        { ...target, tracker, actor, at: now(), ...(routing && { routing }) },
       ),
     )
     printStatus(

@@ -81,8 +81,8 @@ export async function findDeliveries(
              limit 1
            ) attempt on true
            left join lateral (
-             select type as platform, config, test_event_code is not null as has_test_code, next_probe_at,
-               backoff_cause, backoff_since, backoff_until,
+             select type as platform, config, test_event_code is not null as has_test_code,
+               next_probe_at, backoff_cause, backoff_since, backoff_until,
                case when status = 'inactive' then coalesce(status_reason, '${NO_REASON}') end
                  as destination_problem
              from destinations
