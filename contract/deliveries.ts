@@ -57,6 +57,9 @@ export const ExplainedDelivery = named(
   'ExplainedDelivery',
   Type.Object({
     ...deliveryMembers,
+    platform: nullable(
+      Type.String({ description: 'The `type` of the destination; null without one.' }),
+    ),
     explanation: Type.String({ description: 'What happened, why, and what happens next.' }),
   }),
 )

@@ -24,6 +24,11 @@ const YESTERDAY = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
 
 /** In the order in which they run on one installation. */
 export const TESTED: readonly TestedBlock[] = [
+  {
+    page: 'README.md',
+    begins: 'npx signalbox-server destination connect',
+    expected: /Connected Pinterest \d+ as destination/,
+  },
   { page: 'README.md', begins: 'SECRET=$(sed', expected: /HTTP\/1\.1 202 / },
   {
     page: 'README.md',
@@ -31,12 +36,28 @@ export const TESTED: readonly TestedBlock[] = [
     expected: /"status":"(queued|sent|accepted)"/,
     values: { $SECRET: '$TRACKER_SECRET' },
   },
-  { page: `${GUIDES}/quick-start.md`, begins: 'SECRET=$(sed', expected: /HTTP\/1\.1 202 / },
+  {
+    page: `${GUIDES}/quick-start.md`,
+    begins: 'npx signalbox-server destination connect',
+    expected: /Connected Pinterest \d+ as destination/,
+  },
+  {
+    page: `${GUIDES}/quick-start.md`,
+    begins:
+      'SECRET=$(sed -n \'s/.*"tracker_secret": "\\(.*\\)".*/\\1/p\' .data/credentials.json)\n\ncurl -i',
+    expected: /HTTP\/1\.1 202 /,
+  },
   {
     page: `${GUIDES}/quick-start.md`,
     begins: 'curl -s http://127.0.0.1:3000/api/v1/events/order-2001',
     expected: /"explanation":"/,
     values: { $SECRET: '$TRACKER_SECRET' },
+  },
+  {
+    page: `${GUIDES}/quick-start.md`,
+    begins:
+      'SECRET=$(sed -n \'s/.*"tracker_secret": "\\(.*\\)".*/\\1/p\' .data/credentials.json)\n\ncurl -s',
+    expected: /consent_refused_for_platform[\s\S]*"platform":"pinterest","explanation":"Not sent: /,
   },
   {
     page: `${GUIDES}/quick-start.md`,
@@ -153,6 +174,11 @@ export const TESTED: readonly TestedBlock[] = [
     page: `${OPERATIONS}/credentials.md`,
     begins: 'npx signalbox-server provision',
     expected: /shop\.json/,
+  },
+  {
+    page: `${OPERATIONS}/credentials.md`,
+    begins: 'npx signalbox-server destination platforms',
+    expected: /Pinterest: --platform pinterest[\s\S]*--target ad_account_id=VALUE/,
   },
   {
     page: `${OPERATIONS}/credentials.md`,

@@ -135,6 +135,7 @@ export const GET_EVENT_EXAMPLES: OperationExamples = {
           deliveries: [
             {
               ...EXAMPLE_DELIVERY,
+              platform: 'meta',
               explanation:
                 'The platform accepted the event with the first attempt (trace ' +
                 'AxY7rXp3QvGm0e1dT2nKc5w). Nothing more happens.',

@@ -25,6 +25,18 @@ const CredentialForm = named(
   }),
 )
 
+const PlatformEventNames = named(
+  'PlatformEventNames',
+  Type.Object(
+    {
+      label: Type.String(),
+      hint: Type.String({ description: 'Where the platform shows them.' }),
+      pattern: Type.String({ description: 'What one looks like, as a regular expression.' }),
+    },
+    { description: 'The names of its own that the routing maps events to; null without any.' },
+  ),
+)
+
 const DestinationPlatform = named(
   'DestinationPlatform',
   Type.Object({
@@ -34,6 +46,7 @@ const DestinationPlatform = named(
     credentials: Type.Array(CredentialForm, {
       description: 'What `access_token` may be, the recommended kind first.',
     }),
+    event_names: nullable(PlatformEventNames),
   }),
 )
 export type DestinationPlatform = Static<typeof DestinationPlatform>

@@ -190,7 +190,10 @@ export const DeliveryDetails = named(
   Type.Object({
     id: Type.Integer({ format: 'int64', minimum: 1 }),
     destination_id: nullable(Type.String()),
-    platform: nullable(Type.String()),
+    platform: nullable(Type.String({ description: 'The `type` of the destination.' })),
+    destination_name: nullable(
+      Type.String({ description: 'The platform for people, and where the destination sends.' }),
+    ),
     status: stringEnum(DELIVERY_STATUSES),
     status_reason: Type.String(),
     is_test: Type.Boolean(),

@@ -4,6 +4,7 @@ import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { findPlatformTarget, revokeToken } from '../../testing/fixtures/simulator.ts'
+import { connectSimulated } from '../../testing/fixtures/two-platforms.ts'
 import { openJourneyPage } from './journey-page.ts'
 
 it('finds the paused destination of a missing event, and sends it with a new token', async test => {
@@ -93,4 +94,41 @@ it('chooses the events of a destination after a preview of the last ones', async
     ['order-1', 'Order Completed'],
     ['order-2', 'Purchase'],
   ])
+})
+
+it('compares what each of several platforms got of an event, and folds their details', async test => {
+  const service = await startTestService(test)
+  const { owner, tracker } = await openDashboardWorkspace(service)
+  for (const name of ['google_ads', 'webhook', 'pinterest']) await connectSimulated(service, name)
+  const consent = { advertising: 'granted', Pinterest: false }
+  await service.submit(samplePurchase({ event_id: 'order-1', consent }))
+  await service.deliver()
+  const { page, assertAccessible } = await openJourneyPage(test, { service, person: owner })
+  await page.goto(`${service.url}/w/${tracker.workspaceId}/events/order-1`)
+  const compared = page.locator('.compared > li')
+  await compared.filter({ hasText: 'Pinterest' }).getByText('consent.Pinterest refuses').waitFor()
+  const texts = await compared.allInnerTexts()
+  const expected = [
+    /^Meta \d+\s+accepted/,
+    /^Google Ads \d+\s+skipped:not_selected/,
+    /^Webhook https\S+\s+accepted/,
+    /^Pinterest \d+\s+skipped:consent/,
+  ]
+  assert.equal(texts.length, expected.length)
+  for (const pattern of expected)
+    assert.ok(
+      texts.some(text => pattern.test(text)),
+      `${pattern}`,
+    )
+  await assertAccessible()
+
+  await page.getByRole('link', { name: 'Destinations' }).click()
+  await page.getByText('All events; Conversion actions: none yet').waitFor()
+  await assertAccessible()
+  assert.equal(await page.getByRole('button', { name: 'Choose events' }).count(), 0)
+  await page.getByRole('button', { name: 'Details of Google Ads' }).click()
+  await page.getByRole('button', { name: 'Choose events' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('Conversion actions of Google Ads').waitFor()
+  await dialog.getByText('The number of the conversion action in Google Ads').waitFor()
 })

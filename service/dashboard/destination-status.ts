@@ -149,11 +149,12 @@ function testModeSecondsLeft({ testModeUntil }: Destination, at: Date): number |
 }
 
 function platformViews({ all }: PlatformRegistry): DestinationStatusList['platforms'] {
-  return all.map(({ name, label, targetFields, credentialForms }) => ({
+  return all.map(({ name, label, targetFields, credentialForms, conversionTargets }) => ({
     type: name,
     label,
     fields: targetFields.map(field => ({ ...field })),
     credentials: credentialForms.map(form => ({ ...form })),
+    event_names: conversionTargets ? { ...conversionTargets } : null,
   }))
 }
 

@@ -12,6 +12,7 @@ import { readPlatformDecisions } from '../signals/consent/platform-decisions.ts'
 import { explainDelivery } from '../signals/delivery/delivery-explanation.ts'
 import { FAILED_STATUSES } from '../signals/delivery/delivery-status.ts'
 import type { StoredDelivery } from '../signals/delivery/delivery-store.ts'
+import { formatTarget } from '../signals/delivery/destination-resource.ts'
 import { WINDOW_MARGIN_SECONDS } from '../signals/delivery/review-deliveries.ts'
 import { ATTEMPTS_SHOWN_MAX } from '../signals/event-reads/event-view.ts'
 import { orderView } from '../signals/event-reads/order-view.ts'
@@ -187,6 +188,7 @@ function deliveryDetails(
     id: delivery.id,
     destination_id: delivery.destinationId,
     platform: delivery.platform,
+    destination_name: destinationName(delivery, platforms),
     status: storedText(delivery.status),
     status_reason: storedText(delivery.statusReason),
     is_test: delivery.isTest,
@@ -219,6 +221,15 @@ function deliveryDetails(
     created_at: delivery.createdAt.toISOString(),
     updated_at: delivery.updatedAt?.toISOString() ?? null,
   }
+}
+
+function destinationName(
+  { platform, destinationConfig }: StoredDelivery,
+  platforms: PlatformRegistry,
+): string | null {
+  if (platform === null) return null
+  const label = platforms.find(platform)?.label ?? platform
+  return `${label} ${formatTarget(destinationConfig ?? {})}`.trim()
 }
 
 /** The rules of a replay: it failed, its payload exists and the platform's window is open. */

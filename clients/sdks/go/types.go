@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 3e83b6c75ddeafc841006e62f556936b7060e500d5c397f40de1527c31568a7d). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 e0d30f9f4010f4166f696c4d0eeb332513f86a1fc03c43fd1bbf2afcfdefb916). DO NOT EDIT.
 
 package signalbox
 
@@ -474,6 +474,8 @@ type ExplainedDelivery struct {
 	CreatedAt string `json:"created_at"`
 	// When the status last changed.
 	UpdatedAt *string `json:"updated_at"`
+	// The `type` of the destination; null without one.
+	Platform *string `json:"platform"`
 	// What happened, why, and what happens next.
 	Explanation string `json:"explanation"`
 }

@@ -20,9 +20,15 @@ const RoutingDialog = lazy(async () => ({
   default: (await import('./routing-dialog.tsx')).RoutingDialog,
 }))
 
+type CardProps = DestinationProps & {
+  /** One of many: its details are folded until a person opens them. */
+  isFolded: boolean
+}
+
 /** One destination: whether it works and what waits for it. */
-export function DestinationCard(props: DestinationProps) {
+export function DestinationCard({ isFolded, ...props }: CardProps) {
   const { status, platform } = props
+  const [isOpen, setOpen] = useState(false)
   const { destination, target, alerts } = status
   const { label, color, sentence } = describeHealth(status)
   const canManage = useCanManage()
@@ -43,7 +49,17 @@ export function DestinationCard(props: DestinationProps) {
             </Badge>
           )}
         </Group>
-        {canManage && <CredentialActions {...props} />}
+        {isFolded && (
+          <Button
+            variant="default"
+            aria-expanded={isOpen}
+            aria-label={`Details of ${platform?.label ?? destination.type} ${target}`}
+            onClick={() => setOpen(!isOpen)}
+          >
+            Details
+          </Button>
+        )}
+        {canManage && !isFolded && <CredentialActions {...props} />}
       </Group>
       {sentence && (
         <Alert color={color} variant="light" role={color === 'red' ? 'alert' : 'note'}>
@@ -55,10 +71,40 @@ export function DestinationCard(props: DestinationProps) {
           {text} Since <Time at={raisedAt} />.
         </Alert>
       ))}
-      <StatusFacts {...props} />
-      <RoutingSection {...props} />
-      {canManage && <TestSection {...props} />}
+      {isFolded && !isOpen ? (
+        <FoldedFacts status={status} platform={platform} />
+      ) : (
+        <>
+          {canManage && isFolded && <CredentialActions {...props} />}
+          <StatusFacts {...props} />
+          <RoutingSection {...props} />
+          {canManage && <TestSection {...props} />}
+        </>
+      )}
     </Stack>
+  )
+}
+
+/** What tells in a list of many whether one works. */
+function FoldedFacts({ status, platform }: Pick<DestinationProps, 'status' | 'platform'>) {
+  const { last_request: last, queue } = status
+  return (
+    <Facts
+      facts={[
+        ['Waiting', <Waiting key="waiting" queue={queue} />],
+        [
+          'Last request',
+          last ? (
+            <span key="last">
+              {OUTCOME_LABELS[last.outcome]}, <Time at={last.at} />
+            </span>
+          ) : (
+            'None'
+          ),
+        ],
+        ['Events', describeEvents({ status, platform })],
+      ]}
+    />
   )
 }
 
@@ -96,13 +142,21 @@ function CredentialActions({ status, platform, params }: DestinationProps) {
   )
 }
 
+/** The routing, and whether the platform's own names are still to be entered. */
+function describeEvents({ status, platform }: Pick<DestinationProps, 'status' | 'platform'>) {
+  const { routing } = status
+  const isMapped = Object.keys(routing.event_names ?? {}).length > 0
+  const missing = platform?.event_names && !isMapped ? platform.event_names.label : null
+  return `${describeRouting(routing)}${missing ? `; ${missing}: none yet` : ''}`
+}
+
 /** Which events it gets. */
 function RoutingSection(props: DestinationProps) {
   const [isOpen, setOpen] = useState(false)
   const canManage = useCanManage()
   return (
     <Group justify="space-between" gap="sm" className="divided">
-      <Facts facts={[['Events', describeRouting(props.status.routing)]]} />
+      <Facts facts={[['Events', describeEvents(props)]]} />
       {canManage && (
         <Button variant="default" onClick={() => setOpen(true)}>
           Choose events

@@ -17,7 +17,7 @@ import { call } from '../api/client.ts'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { formatCount, formatNumber } from '../components/format-count.ts'
 import { describeReason } from '../overview/stage-texts.ts'
-import { type DestinationProps, destinationsKey } from './queries.ts'
+import { type DestinationPlatform, type DestinationProps, destinationsKey } from './queries.ts'
 import {
   findRepeatedName,
   formOfRouting,
@@ -62,6 +62,7 @@ export function RoutingDialog({ status, platform, params, onClose }: RoutingDial
   const error = save.error ?? preview.error
   const repeated = findRepeatedName(form)
   const fields = { form, error, repeated, platform: platform?.label ?? 'the platform' }
+  const ownNames = platform?.event_names ?? null
   return (
     <FormDialog
       title="Choose events"
@@ -82,7 +83,7 @@ export function RoutingDialog({ status, platform, params, onClose }: RoutingDial
         events from now on.
       </Text>
       <FilterFields {...fields} onChange={setForm} />
-      <MapFields {...fields} onChange={setForm} />
+      <MapFields {...fields} ownNames={ownNames} onChange={setForm} />
       {isPreviewed && <PreviewResult preview={preview.data} />}
     </FormDialog>
   )
@@ -164,7 +165,9 @@ function FilterFields({ form, error, onChange }: FieldsProps) {
   )
 }
 
-function MapFields({ form, error, repeated, platform, onChange }: FieldsProps) {
+type MapFieldsProps = FieldsProps & { ownNames: DestinationPlatform['event_names'] }
+
+function MapFields({ form, error, repeated, platform, ownNames, onChange }: MapFieldsProps) {
   const { map } = form
   const replace = (index: number, entry: RoutingForm['map'][number] | null) =>
     onChange({ ...form, map: map.toSpliced(index, 1, ...(entry ? [entry] : [])) })
@@ -172,11 +175,12 @@ function MapFields({ form, error, repeated, platform, onChange }: FieldsProps) {
   return (
     <Stack gap="xs" component="fieldset" bd={0} p={0} m={0}>
       <Text component="legend" size="sm" fw={600}>
-        Names at {platform}
+        {ownNames ? `${ownNames.label} of ${platform}` : `Names at ${platform}`}
       </Text>
       <Text size="xs" c="dimmed">
-        Without an entry, an event is sent under its own name. An event keeps the name of its
-        acceptance, also in a replay.
+        {ownNames && `${ownNames.hint} An event that ${platform} has no name for is not sent. `}
+        {!ownNames && 'Without an entry, an event is sent under its own name. '}
+        An event keeps the name of its acceptance, also in a replay.
       </Text>
       {map.map((entry, index) => (
         <Group key={index} gap="xs" wrap="nowrap" align="flex-end">
@@ -191,7 +195,7 @@ function MapFields({ form, error, repeated, platform, onChange }: FieldsProps) {
           />
           <TextInput
             aria-label={`Name at ${platform} ${index + 1}`}
-            placeholder="Purchase"
+            placeholder={ownNames ? ownNames.label : 'Purchase'}
             value={entry.target}
             onChange={({ currentTarget }) =>
               replace(index, { ...entry, target: currentTarget.value })

@@ -82,7 +82,9 @@ export function CredentialInput({ forms, value, onChange, error }: CredentialInp
           rows={6}
         />
       )}
-      {form.kind === 'refresh_token' && <RefreshTokenInputs {...common} onChange={onChange} />}
+      {form.kind === 'refresh_token' && (
+        <RefreshTokenInputs {...common} hint={form.hint} onChange={onChange} />
+      )}
     </>
   )
 }
@@ -113,12 +115,13 @@ function SecretInput({ label, hint = '', value, onChange, error = null }: Secret
 }
 
 interface RefreshTokenInputsProps {
+  hint: string
   error: string | null
   onChange: (value: string) => void
 }
 
 /** Three members in one text, as the service seals them. */
-function RefreshTokenInputs({ error, onChange }: RefreshTokenInputsProps) {
+function RefreshTokenInputs({ hint, error, onChange }: RefreshTokenInputsProps) {
   const [members, setMembers] = useState({ client_id: '', client_secret: '', refresh_token: '' })
   const change = (name: keyof typeof members) => (text: string) => {
     const next = { ...members, [name]: text.trim() }
@@ -130,6 +133,7 @@ function RefreshTokenInputs({ error, onChange }: RefreshTokenInputsProps) {
     <>
       <TextInput
         label="Client ID"
+        description={hint}
         value={members.client_id}
         onChange={({ currentTarget }) => change('client_id')(currentTarget.value)}
         error={error}

@@ -1,4 +1,4 @@
-import { Stack, Table, Text } from '@mantine/core'
+import { SimpleGrid, Stack, Table, Text } from '@mantine/core'
 import type { DeliveryDetails } from '@signalbox/contract/session/events.ts'
 import { Copy } from '../components/copy.tsx'
 import { Facts, Section } from '../components/facts.tsx'
@@ -9,24 +9,21 @@ import { Time } from '../components/time.tsx'
 interface DeliverySectionProps {
   delivery: DeliveryDetails
   canManage: boolean
-  /** The page says it above already. */
-  isExplained: boolean
 }
 
-/** What one destination got of the event: status, times and every attempt. */
-export function DeliverySection({ delivery, canManage, isExplained }: DeliverySectionProps) {
+/** Times and attempts of one delivery; the page explains it above. */
+export function DeliverySection({ delivery, canManage }: DeliverySectionProps) {
   const { platform_trace_id: trace, next_attempt_at, window_ends_at, replayed_at } = delivery
   const selection = canManage && delivery.can_replay ? { delivery_ids: [delivery.id] } : null
-  const { status, status_reason: statusReason, platform } = delivery
+  const { status, status_reason: statusReason, destination_name: name } = delivery
   const isOpen = status.startsWith('failed') || next_attempt_at !== null
   const reason = status !== statusReason && <span className="code">{statusReason}</span>
   return (
     <Section
-      title={platform === null ? 'Delivery' : `Delivery to ${toPlatformTitle(platform)}`}
+      title={name === null ? 'Delivery' : `Delivery to ${name}`}
       actions={<ReplayButton selection={selection} label="Replay" />}
     >
       <Stack gap="md">
-        {!isExplained && <Text maw="46rem">{delivery.explanation}</Text>}
         <Facts
           facts={[
             ['Status', <StatusBadge status={status} isTest={delivery.is_test} key="s" />],
@@ -46,11 +43,21 @@ export function DeliverySection({ delivery, canManage, isExplained }: DeliverySe
   )
 }
 
-/** The name of a platform begins with a small letter in the API. */
-/** `Google Ads` for `google_ads`. */
-export function toPlatformTitle(platform: string): string {
-  const words = platform.split('_').map(word => word.charAt(0).toUpperCase() + word.slice(1))
-  return words.join(' ')
+/** What each destination got of the event and why not, before the details of each. */
+export function DeliveryComparison({ deliveries }: { deliveries: readonly DeliveryDetails[] }) {
+  return (
+    <SimpleGrid component="ul" cols={{ base: 1, sm: 2, xl: 3 }} spacing="md" className="compared">
+      {deliveries.map(({ id, destination_name: name, ...delivery }) => (
+        <Stack key={id} component="li" gap="xs" align="flex-start">
+          <Text fw={600} className="anywhere">
+            {name ?? 'No destination'}
+          </Text>
+          <StatusBadge status={delivery.status} isTest={delivery.is_test} />
+          <Text size="sm">{delivery.explanation}</Text>
+        </Stack>
+      ))}
+    </SimpleGrid>
+  )
 }
 
 function TraceId({ id }: { id: string }) {

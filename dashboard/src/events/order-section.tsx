@@ -4,7 +4,6 @@ import type { EventDetails } from '@signalbox/contract/session/events.ts'
 import { Facts, Section } from '../components/facts.tsx'
 import { PageLink } from '../components/links.tsx'
 import { Time } from '../components/time.tsx'
-import { toPlatformTitle } from './delivery-section.tsx'
 
 /** What was bought, what was paid back, and what each platform was told. */
 export function OrderSection({ workspace, event }: { workspace: string; event: EventDetails }) {
@@ -24,7 +23,7 @@ export function OrderSection({ workspace, event }: { workspace: string; event: E
         />
         <Text maw="46rem">{order.explanation}</Text>
         {order.purchase && <Changes workspace={workspace} order={order} />}
-        {order.platforms.length > 0 && <Platforms order={order} />}
+        {order.platforms.length > 0 && <Platforms order={order} deliveries={event.deliveries} />}
       </Stack>
     </Section>
   )
@@ -81,7 +80,14 @@ function Changes({ workspace, order }: { workspace: string; order: EventOrder })
   )
 }
 
-function Platforms({ order }: { order: EventOrder }) {
+interface PlatformsProps {
+  order: EventOrder
+  /** They name the destinations. */
+  deliveries: EventDetails['deliveries']
+}
+
+function Platforms({ order, deliveries }: PlatformsProps) {
+  const names = new Map(deliveries.map(one => [one.destination_id, one.destination_name]))
   return (
     <Table verticalSpacing="xs" horizontalSpacing="xs" captionSide="top">
       <Table.Caption ta="left">What each platform was told</Table.Caption>
@@ -95,8 +101,8 @@ function Platforms({ order }: { order: EventOrder }) {
       <Table.Tbody>
         {order.platforms.map(own => (
           <Table.Tr key={own.destination_id}>
-            <Table.Td>
-              {toPlatformTitle(own.platform)}
+            <Table.Td className="anywhere">
+              {names.get(own.destination_id) ?? own.platform}
               <Text size="sm" c="dimmed" hiddenFrom="sm">
                 {own.explanation}
               </Text>

@@ -10,6 +10,9 @@ import { DestinationCard } from '../destinations/destination-card.tsx'
 import { destinationsQuery } from '../destinations/queries.ts'
 import { useCanManage, useTrackerParams, useTrackers } from '../layout/scope.ts'
 
+/** More are shown as a list, each with its details folded. */
+const UNFOLDED_MAX = 2
+
 /** Where the events of a tracker go, whether it works, and how to test it. */
 export function DestinationsPage() {
   const params = useTrackerParams()
@@ -43,6 +46,7 @@ export function DestinationsPage() {
             key={status.destination.id}
             status={status}
             platform={data.platforms.find(({ type }) => type === status.destination.type)}
+            isFolded={data.destinations.length > UNFOLDED_MAX}
             readAt={dataUpdatedAt}
             params={params}
           />

@@ -10,7 +10,7 @@ import { Page } from '../components/page.tsx'
 import { PageSkeleton } from '../components/page-skeleton.tsx'
 import { StatusBadge } from '../components/status-badge.tsx'
 import { ConsentSection } from '../events/consent-section.tsx'
-import { DeliverySection } from '../events/delivery-section.tsx'
+import { DeliveryComparison, DeliverySection } from '../events/delivery-section.tsx'
 import { eventQuery } from '../events/event-queries.ts'
 import { UnknownEvent } from '../events/event-search.tsx'
 import { LineageSection } from '../events/lineage-section.tsx'
@@ -53,23 +53,21 @@ function EventReport({ workspace, event }: { workspace: string; event: EventDeta
       }
     >
       <Stack className="surface section" gap="sm">
-        <Group gap="xs">
-          {deliveries.map(({ id, status, is_test }) => (
-            <StatusBadge key={id} status={status} isTest={is_test} />
-          ))}
-        </Group>
+        {deliveries.length === 1 && (
+          <Group gap="xs">
+            {deliveries.map(({ id, status, is_test }) => (
+              <StatusBadge key={id} status={status} isTest={is_test} />
+            ))}
+          </Group>
+        )}
         <Text size="lg" maw="46rem" aria-live="polite">
           {event.summary}
         </Text>
+        {deliveries.length > 1 && <DeliveryComparison deliveries={deliveries} />}
         {event.is_in_both_spaces && <OtherSpace workspace={workspace} event={event} />}
       </Stack>
       {deliveries.map(delivery => (
-        <DeliverySection
-          key={delivery.id}
-          delivery={delivery}
-          canManage={canManage}
-          isExplained={deliveries.length === 1}
-        />
+        <DeliverySection key={delivery.id} delivery={delivery} canManage={canManage} />
       ))}
       <OrderSection workspace={workspace} event={event} />
       <ConsentSection event={event} />

@@ -136,7 +136,7 @@ const STEPS: Record<StartStep, StepText> = {
   },
   destination_connected: {
     title: 'A destination is connected',
-    note: 'An advertising platform, with the ID of its dataset and an access token.',
+    note: 'An advertising platform, with its ID there and a credential.',
     action: toDestinations('Connect a destination'),
   },
   test_purchase_accepted: {

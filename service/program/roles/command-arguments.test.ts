@@ -202,11 +202,10 @@ it('provision reads a file, an owner, origins, and a target with its token', asy
       },
     ],
   ])
-  const both = '--dataset and --token-from need each other: name both, or neither.'
   await assertRefusals(defineProvisionCommand, [
     ['--name Shop', '--out <file> is required: new file to write the credentials to.'],
-    ['--out /x.json --dataset 123', both],
-    ['--out /x.json --token-from -', both],
+    ['--out /x.json --dataset 123', /^Meta needs more .+\n {2}--token-from FILE /],
+    ['--out /x.json --token-from -', /^Meta needs more .+\n {2}--target dataset_id=VALUE /],
     ['--out /x.json --platform nope', `--platform takes one of ${PLATFORM_NAMES}, not nope.`],
     ['--out /x.json --owner Ada', '--owner takes an email address, not Ada.'],
   ])

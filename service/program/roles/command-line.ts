@@ -102,6 +102,13 @@ const COMMANDS: Readonly<Record<string, CommandEntry>> = {
       return defineProvisionCommand(async it => runProvision(await createContext(), it))
     },
   },
+  destination: {
+    description: 'connect a tracker to a platform, and list what each platform asks for',
+    load: async ({ createContext }) => {
+      const { defineDestinationCommand, runDestination } = await import('./destination-command.ts')
+      return defineDestinationCommand(async it => runDestination(await createContext(), it))
+    },
+  },
   credential: {
     description: 'list, set and reseal the credentials of destinations',
     load: async ({ createContext }) => {

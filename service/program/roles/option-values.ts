@@ -7,6 +7,7 @@ import {
 } from '../../signals/access/authenticate-publishable-key.ts'
 import {
   findTracker,
+  listFirstTrackers,
   listTrackersOfWorkspace,
   type TrackerIdentity,
 } from '../../signals/access/tracker-store.ts'
@@ -126,4 +127,12 @@ export async function findTrackerArgument(
   throw new StartError(
     `Workspace ${workspaceId} has several trackers: name one of ${ids.join(', ')}.`,
   )
+}
+
+/** For an option that may be left out. Throws a StartError when the store has none, or several. */
+export async function findOnlyTracker(database: Database): Promise<TrackerIdentity> {
+  const [tracker, another] = await listFirstTrackers(database, 2)
+  if (!tracker) throw new StartError('There is no tracker here: create one with provision.')
+  if (another) throw new StartError('There are several trackers here: name one with --tracker.')
+  return tracker
 }

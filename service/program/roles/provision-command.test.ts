@@ -26,22 +26,34 @@ it('connects any platform of the registry', async () => {
   })
 })
 
-it('refuses an unknown platform, naming the known ones, and an incomplete target', async () => {
-  const incomplete = '--target and --token-from need each other: name both, or neither.'
+it('refuses an unknown platform, naming the known ones, and an invalid member', async () => {
   for (const [line, message] of [
     ['nope', `--platform takes one of ${PLATFORM_NAMES}, tiny, not nope.`],
-    ['tiny', incomplete],
-    ['tiny --target board=sales', incomplete],
     [
       'tiny --target board --token-from -',
       "--target takes a member of the destination's config and its value, name=value, not board.",
     ],
-    [
-      'tiny --dataset 123 --token-from -',
-      'The platform tiny cannot send to {"dataset_id":"123"}: name the members of its target ' +
-        'with --target.',
-    ],
+    ['tiny --dataset 123 --token-from -', 'Tiny has no dataset_id: --target takes board.'],
   ] as const) {
     await assert.rejects(parse(line), { name: 'StartError', message }, line)
+  }
+})
+
+it('names what is missing of a target and its credential, and where the platform shows it', async () => {
+  const board = /^ {2}--target board=VALUE +\S.+\.$/m
+  const token = /^ {2}--token-from FILE +\S.+\.?$/m
+  for (const [line, expected] of [
+    ['tiny', [/^Tiny needs more to be connected:\n/, board, token]],
+    ['tiny --target board=sales', [/^Tiny needs more/, token]],
+    ['tiny --token-from -', [/^Tiny needs more/, board]],
+    ['google_ads', [/^ {2}--target customer_id=VALUE +Customer ID\. Ten digits /m, /^ {4}or /m]],
+    ['google_ads --target customer_id=1 --token-from -', [/^Google Ads cannot send to \{.+Ten/s]],
+  ] as const) {
+    const text = await parse(line).then(
+      () => '',
+      error => String(error.message),
+    )
+    for (const part of expected) assert.match(text, part, line)
+    assert.ok(!text.includes('--target quota_project'), 'optional members are not missing')
   }
 })

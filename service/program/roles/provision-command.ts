@@ -4,27 +4,27 @@ import type { DestinationRouting } from '@signalbox/contract/routing.ts'
 import { Command } from 'commander'
 import type { Settings } from '../../runtime/settings/settings.ts'
 import { validateRouting } from '../../signals/delivery/routing.ts'
-import type { TargetConfig } from '../../signals/platforms/platform.ts'
 import { createOfflinePlatforms, type PlatformRegistry } from '../../signals/platforms/registry.ts'
 import { parseEmailAddress } from '../../workspaces/users/user-input.ts'
 import {
   readCredentialsFile,
-  readPlatformToken,
   reserveCredentialsFile,
   type StoredCredentials,
   writeCredentialsFile,
 } from '../provisioning/credentials-file.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import { provisionOwner } from '../provisioning/provision-owner.ts'
-import { type ConnectedDestination, provisionTracker } from '../provisioning/provision-tracker.ts'
-import { runOnStore, type Store } from './open-store.ts'
+import { provisionTracker } from '../provisioning/provision-tracker.ts'
 import {
-  collectOrigin,
-  collectTargetMember,
-  parseChoiceOf,
-  parseDataset,
-  SHARING_MEANING,
-} from './option-values.ts'
+  addConnectionOptions,
+  type ConnectionOptions,
+  type ConnectionRequest,
+  readConnection,
+  readConnectionRequest,
+  TOKEN_NOT_CHECKED,
+} from './connection-options.ts'
+import { runOnStore, type Store } from './open-store.ts'
+import { collectOrigin, parseChoiceOf, SHARING_MEANING } from './option-values.ts'
 import { type RoleContext, StartError } from './role.ts'
 import { asStartError, readRoutingFile } from './routing-command.ts'
 
@@ -90,21 +90,6 @@ async function readRouting({
   return asStartError(async () => validateRouting(input, platforms.find(name)))
 }
 
-/** Commands never call a platform: they run where only the store can be reached. */
-const TOKEN_NOT_CHECKED =
-  'The token is not checked yet: the platform checks it with the first event, or with a test ' +
-  'purchase.\n'
-
-async function readConnection(
-  { standardInput }: RoleContext,
-  { tokenFrom, ...target }: ConnectionRequest,
-  platforms: PlatformRegistry,
-): Promise<ConnectedDestination> {
-  const platform = platforms.find(target.platform) ?? platforms.default
-  const accessToken = await readPlatformToken(tokenFrom, standardInput, platform)
-  return { ...target, accessToken }
-}
-
 /** The operator knows this password, so the owner has to choose another one first. */
 function createOwner(
   { database }: Store,
@@ -139,20 +124,11 @@ export interface ProvisionRequest {
   routingFrom: string | undefined
 }
 
-interface ConnectionRequest {
-  /** The platform's name. */
-  platform: string
-  config: TargetConfig
-  /** A path, or `-` for standard input. */
-  tokenFrom: string
-}
-
 export function defineProvisionCommand(
   handle: (request: ProvisionRequest) => Promise<void>,
   platforms = createOfflinePlatforms(),
 ): Command {
-  const names = platforms.all.map(({ name }) => name)
-  return new Command()
+  const command = new Command()
     .requiredOption('--out <file>', 'new file to write the credentials to')
     .option('--name <workspace>', 'name of the workspace', 'Workspace')
     .option('--owner <address>', 'email address of its owner', parseOwner)
@@ -167,43 +143,25 @@ export function defineProvisionCommand(
       'whether pages share event IDs with the back end; must be said with --origin',
       parseChoiceOf('--share-page-ids', ['on', 'off']),
     )
-    .option('--dataset <digits>', 'dataset ID to send to; the simulator by default', parseDataset)
-    .option(
-      '--platform <name>',
-      `platform of the destination: ${names.join(', ')}; the first by default`,
-      parseChoiceOf('--platform', names),
-    )
-    .option(
-      '--target <name=value>',
-      'where to send on a platform without datasets; may repeat',
-      collectTargetMember,
-      {},
-    )
-    .option(
-      '--token-from <file>',
-      'file that holds the token of the dataset, or - for standard input',
-    )
     .option('--routing <file>', 'JSON file: which events are sent, and under which names')
-    .action((options: ProvisionOptions) => handle(readRequest(platforms, options)))
+  return addConnectionOptions(command, platforms).action((options: ProvisionOptions) =>
+    handle(readRequest(platforms, options)),
+  )
 }
 
-interface ProvisionOptions {
+interface ProvisionOptions extends ConnectionOptions {
   out: string
   name: string
   owner?: string
   origin: string[]
   sharePageIds?: string
-  dataset?: TargetConfig
-  platform?: string
-  target: TargetConfig
-  tokenFrom?: string
   routing?: string
 }
 
 function readRequest(platforms: PlatformRegistry, options: ProvisionOptions): ProvisionRequest {
   const { out, name, owner, origin, sharePageIds } = options
   if (origin.length > 0 && sharePageIds === undefined) throw new StartError(ASK_SHARING)
-  const connection = readConnectionRequest(platforms, options)
+  const connection = readConnectionOptions(platforms, options)
   const sharesPageIds = sharePageIds === 'on'
   return {
     path: resolve(out),
@@ -218,22 +176,16 @@ function readRequest(platforms: PlatformRegistry, options: ProvisionOptions): Pr
 
 const ASK_SHARING = `With --origin, say --share-page-ids on or off. ${SHARING_MEANING}`
 
-function readConnectionRequest(
+/** Undefined: nothing is named, so the destination is for the simulator. */
+function readConnectionOptions(
   platforms: PlatformRegistry,
-  { dataset, target, tokenFrom, platform = platforms.default.name }: ProvisionOptions,
+  options: ProvisionOptions,
 ): ConnectionRequest | undefined {
-  const config = { ...dataset, ...target }
-  const hasTarget = Object.keys(config).length > 0
-  if (!hasTarget && tokenFrom === undefined && platform === platforms.default.name) return undefined
-  if (!hasTarget || tokenFrom === undefined) {
-    const option = platform === platforms.default.name ? '--dataset' : '--target'
-    throw new StartError(`${option} and --token-from need each other: name both, or neither.`)
-  }
-  if (platforms.find(platform)?.parseTarget(config) != null) return { platform, config, tokenFrom }
-  throw new StartError(
-    `The platform ${platform} cannot send to ${JSON.stringify(config)}: name the members of its ` +
-      'target with --target.',
-  )
+  const { dataset, target, tokenFrom, platform = platforms.default.name } = options
+  const isGiven = dataset !== undefined || tokenFrom !== undefined
+  const hasTarget = isGiven || Object.keys(target).length > 0
+  if (!hasTarget && platform === platforms.default.name) return undefined
+  return readConnectionRequest(platforms, options)
 }
 
 function parseOwner(text: string): string {

@@ -68,14 +68,23 @@ export async function listTrackersOfWorkspace(
 }
 
 /** The oldest tracker: the demo's, when `npm start` created the store. */
-export async function findFirstTracker({ query }: Database): Promise<TrackerIdentity | null> {
-  const row = await query
+export async function findFirstTracker(database: Database): Promise<TrackerIdentity | null> {
+  const [first = null] = await listFirstTrackers(database, 1)
+  return first
+}
+
+/** At most `limit` trackers of the store, those of the oldest workspace first. */
+export async function listFirstTrackers(
+  { query }: Database,
+  limit: number,
+): Promise<TrackerIdentity[]> {
+  const rows = await query
     .selectFrom('trackers')
     .select(['id', 'workspace_id'])
     .orderBy('workspace_id')
-    .limit(1)
-    .executeTakeFirst()
-  return row ? { trackerId: row.id, workspaceId: row.workspace_id } : null
+    .limit(limit)
+    .execute()
+  return rows.map(row => ({ trackerId: row.id, workspaceId: row.workspace_id }))
 }
 
 /** More would not fit on one page, and every one of them costs the caches a place. */

@@ -150,6 +150,7 @@ function delivery(changes: Partial<StoredDelivery>): StoredDelivery {
     nextProbeAt: null,
     backoff: null,
     hasTestCode: true,
+    destinationConfig: null,
     platform: 'meta',
     ...changes,
   }

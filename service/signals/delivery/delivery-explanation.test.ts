@@ -157,6 +157,7 @@ const DELIVERY: StoredDelivery = {
   nextProbeAt: null,
   backoff: null,
   hasTestCode: true,
+  destinationConfig: null,
   platform: 'meta',
 }
 

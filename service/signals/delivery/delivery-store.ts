@@ -14,7 +14,7 @@ import {
   utcDay,
 } from '../../runtime/db/sql-fragments.ts'
 import { type EventRef, eventRefValues, unnestEventRefs } from '../events/event-columns.ts'
-import type { SendError } from '../platforms/platform.ts'
+import type { SendError, TargetConfig } from '../platforms/platform.ts'
 import { type Backoff, backoffOf } from './destination-store.ts'
 
 /** A delivery with the platform's last answer and the state of its destination. */
@@ -53,6 +53,8 @@ export interface StoredDelivery {
   hasTestCode: boolean
   /** The name of the destination's platform; null without a destination. */
   platform: string | null
+  /** Where its destination sends; null without one. */
+  destinationConfig: TargetConfig | null
 }
 
 /** The deliveries of some events, waiting and final, in the order of planning. */
@@ -79,8 +81,8 @@ export async function findDeliveries(
              limit 1
            ) attempt on true
            left join lateral (
-             select type as platform, test_event_code is not null as has_test_code, next_probe_at,
-               backoff_cause, backoff_since, backoff_until,
+             select type as platform, config, test_event_code is not null as has_test_code,
+               next_probe_at, backoff_cause, backoff_since, backoff_until,
                case when status = 'inactive' then coalesce(status_reason, '${NO_REASON}') end
                  as destination_problem
              from destinations
@@ -115,6 +117,7 @@ export async function findDeliveries(
     backoff: backoffOf(row),
     hasTestCode: row.has_test_code === true,
     platform: row.platform,
+    destinationConfig: row.config,
   }))
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { storedText } from '@signalbox/contract/closed-set.ts'
 import type { Destination as DestinationView } from '@signalbox/contract/destinations.ts'
+import type { DestinationRouting } from '@signalbox/contract/routing.ts'
 import type { AuditActor } from '../../audit/audit-entry.ts'
 import { type AuditedContext, commitAudited } from '../../audit/audit-store.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
@@ -77,6 +78,8 @@ interface NewDestination {
   /** As `parseTokenInput` returns it. */
   accessToken: string
   platformAdAccountId: number | null
+  /** By default, the destination gets every event under its own name. */
+  routing?: DestinationRouting
   actor: AuditActor
   at: Date
 }
@@ -87,7 +90,7 @@ interface NewDestination {
  */
 export async function createDestination(
   context: AuditedContext & { credentialKeys: CredentialKeys },
-  { tracker, platform, config, accessToken, platformAdAccountId, actor, at }: NewDestination,
+  { tracker, platform, config, accessToken, actor, at, ...others }: NewDestination,
 ): Promise<Destination> {
   const { trackerId, workspaceId } = tracker
   const id = randomUUID()
@@ -99,7 +102,7 @@ export async function createDestination(
       id,
       platform: platform.name,
       config,
-      platformAdAccountId,
+      ...others,
       sealedCredential: sealCredential(context.credentialKeys, id, accessToken),
       createdAt: at,
     })

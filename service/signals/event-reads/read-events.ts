@@ -174,6 +174,7 @@ export async function readEvent(
     }),
     deliveries: deliveries.map((delivery, index) => ({
       ...(views[index] as Delivery),
+      platform: delivery.platform,
       explanation: explainDelivery(delivery, event, {
         at,
         attempts,

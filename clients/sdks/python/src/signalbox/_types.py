@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 3e83b6c75ddeafc841006e62f556936b7060e500d5c397f40de1527c31568a7d). Do not edit.
+# Generated from the contract 0.5.0 (sha256 e0d30f9f4010f4166f696c4d0eeb332513f86a1fc03c43fd1bbf2afcfdefb916). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 
@@ -395,6 +395,8 @@ class ExplainedDelivery(TypedDict):
     """When the delivery was planned."""
     updated_at: str | None
     """When the status last changed."""
+    platform: str | None
+    """The `type` of the destination; null without one."""
     explanation: str
     """What happened, why, and what happens next."""
 
