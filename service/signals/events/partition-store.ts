@@ -241,7 +241,7 @@ export async function readRetentionLag(
 /** Whether a service has ever started here: the first thing that it creates is partitions. */
 export async function hasPartitions({ pool }: Database): Promise<boolean> {
   const { rows } = await pool.query(
-    `select from pg_inherits join pg_class on pg_class.oid = inhrelid
+    `select true from pg_inherits join pg_class on pg_class.oid = inhrelid
      where inhparent = 'signalbox_store.event_payloads'::regclass
        and relname <> 'event_payloads_default'
      limit 1`,
