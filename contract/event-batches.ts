@@ -84,7 +84,7 @@ export const createEvents = {
     security: EVENT_CREDENTIALS,
     requestHeaders: [],
     responseHeaders: [],
-    requestMediaTypes: [NDJSON_MEDIA_TYPE],
+    requestMediaTypes: ['application/json', NDJSON_MEDIA_TYPE],
   },
   schema: {
     querystring: Type.Object({ key: Type.Optional(KeyInQuery) }),

@@ -23,6 +23,8 @@ export function createOperationObject(operation: DocumentedOperation, hoist: Hoi
     summary,
     description,
     tags: [tag],
+    // OpenAPI 3.1 has no schema of lines, and generators refuse a media type that they do not know.
+    ...('requestMediaTypes' in config && { 'x-request-media-types': config.requestMediaTypes }),
     ...('security' in config && { security: config.security }),
     ...(parameters.length > 0 && { parameters }),
     ...requestBody(operation, hoist),
@@ -96,11 +98,7 @@ function requestBody({ config, schema }: DocumentedOperation, hoist: Hoist): Jso
   if (!('body' in schema)) return {}
   const { request } = OPERATION_EXAMPLES[config.operationId]
   const required = !('isBodyOptional' in config)
-  const json = content(hoist(schema.body), request)
-  // OpenAPI 3.1 has no schema of a sequence: each line is one element of `events`.
-  const others = 'requestMediaTypes' in config ? config.requestMediaTypes : []
-  const lines = others.map(type => [type, { schema: { type: 'string' } }])
-  return { requestBody: { required, content: { ...json, ...Object.fromEntries(lines) } } }
+  return { requestBody: { required, content: content(hoist(schema.body), request) } }
 }
 
 function createResponses(operation: DocumentedOperation, hoist: Hoist): Json {

@@ -108,7 +108,7 @@ function parsed(text: string): unknown {
 /** The response of createEvent to a new event, or that of createEvents to new events. */
 function accepted({ event, url }: RecordedRequest): Answer {
   if (url.includes('/events/batch')) {
-    const results = event.events.map(() => ({ status: 202, duplicate: false }))
+    const results = (event?.events ?? []).map(() => ({ status: 202, duplicate: false }))
     return { status: 200, body: JSON.stringify({ results }) }
   }
   const event_id = event?.event_id ?? 'none'

@@ -27,7 +27,8 @@ interface Refusal {
 }
 
 const COMMANDS =
-  'all, serve, deliver, migrate, provision, credential, routing, key, tracker, people, client, ' +
+  'all, serve, deliver, migrate, provision, destination, credential, routing, key, tracker, ' +
+  'people, client, ' +
   'report, export, audit, doctor, campaigns'
 const NO_STORE =
   /^No PostgreSQL runs on \S+: start "signalbox-server all" first, or set DATABASE_URL\.$/

@@ -35,7 +35,8 @@ it('returns exactly the documented members, before and after delivery', async te
         if (relative) assert.deepEqual(Object.keys(relative).sort(), EVENT_MEMBERS)
       }
       assert.equal(body.deliveries.length, 1)
-      const { explanation, ...delivery } = body.deliveries[0]
+      const { explanation, platform, ...delivery } = body.deliveries[0]
+      assert.equal(platform, 'meta')
       assert.deepEqual(Object.keys(delivery).sort(), DELIVERY_MEMBERS)
       assert.match(explanation, /^[A-Z].+\.$/)
       assert.deepEqual(body.event.deliveries, [delivery])

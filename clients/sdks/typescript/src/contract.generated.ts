@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 e0d30f9f4010f4166f696c4d0eeb332513f86a1fc03c43fd1bbf2afcfdefb916). Do not edit.
+// Generated from the contract 0.5.0 (sha256 26f0c8b5b13c5356baab783fee01f3e69128069255c54204e86f6469946a4840). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
