@@ -75,6 +75,13 @@ export function normalizeEmail(prepared: string): string | null {
   return isAddress ? prepared : null
 }
 
+/** An address without the dots of its mailbox and what follows a +. Null: nothing else is left. */
+export function removeDotsAndTag(address: string): string | null {
+  const at = address.lastIndexOf('@')
+  const mailbox = address.slice(0, at).replace(/\+.*$/s, '').replaceAll('.', '')
+  return mailbox === '' ? null : `${mailbox}${address.slice(at)}`
+}
+
 /** Digest of "". Some senders hash empty values; it would match everyone who does the same. */
 export const EMPTY_DIGEST = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 

@@ -29,6 +29,7 @@ import {
 import { normalizeCountry } from './normalize-country.ts'
 import { normalizeBirthDate, normalizeGender } from './normalize-demographics.ts'
 import { normalizePhone } from './normalize-phone.ts'
+import { normalizePostalCode } from './normalize-postal-code.ts'
 import {
   findReading,
   findResult,
@@ -39,6 +40,7 @@ import {
   type ValueReading,
   type ValueResult,
 } from './shared-readings.ts'
+import { findSubdivisionCode } from './subdivisions.ts'
 import type { HashedKey, UserDataKey } from './user-data-keys.ts'
 import { type UserDataMember, VALUE_CHARACTERS_MAX } from './user-data-members.ts'
 
@@ -241,6 +243,25 @@ export const COMMON_HASHED_RULES = {
   },
 } satisfies FieldRules['hashed']
 
+/**
+ * Forms of the same fields that some platforms have. Each is one rule, so that platforms which take
+ * it share its result. A caller's digest has no +.
+ */
+export const OTHER_HASHED_RULES = {
+  ph: {
+    normalize: (prepared, { country }) => {
+      const digits = normalizePhone(prepared, country)
+      return digits === null ? null : `+${digits}`
+    },
+    reason: DROP_REASONS.phone,
+    acceptsNumbers: true,
+    takesNoDigests: true,
+  },
+  st: { normalize: normalizeState, reason: DROP_REASONS.place },
+  zp: { normalize: normalizePostalCode, reason: DROP_REASONS.postalCode, acceptsNumbers: true },
+  external_id: { ...COMMON_HASHED_RULES.external_id, keepsCase: true },
+} satisfies FieldRules['hashed']
+
 /** The same for what is sent as it is. */
 export const COMMON_PLAIN_RULES = {
   client_ip_address: { normalize: parsePublicAddress, reason: DROP_REASONS.address },
@@ -256,6 +277,12 @@ export function normalizeName(prepared: string): string | null {
 export function normalizePlace(prepared: string): string | null {
   const place = prepared.replace(/[^\p{L}\p{M}]+/gu, '')
   return /\p{L}/u.test(place) ? place : null
+}
+
+/** The code of a state that its country has; else its name. */
+function normalizeState(prepared: string, { country }: FieldContext): string | null {
+  const place = normalizePlace(prepared)
+  return place === null ? null : (findSubdivisionCode(prepared, country) ?? place)
 }
 
 const USER_AGENT_CHARACTERS_MAX = 1_024

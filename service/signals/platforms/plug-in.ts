@@ -1,4 +1,4 @@
-import type { url } from '../../runtime/settings/setting-types.ts'
+import { url } from '../../runtime/settings/setting-types.ts'
 import {
   readPluginSetting,
   type Settings,
@@ -44,6 +44,20 @@ export interface PlugInContext {
   timeoutMilliseconds: number
   /** The clock of reports and of access tokens. */
   now: () => Date
+}
+
+/** The setting of the address of a platform's API. */
+export function apiAddress(variable: string, description: string) {
+  return url(variable, { part: given => given.replace(/\/+$/, ''), description })
+}
+
+/** Where access tokens are minted: at the simulator, or as the setting says. */
+export function findTokenUrl(
+  { settings, simulatorUrl }: Pick<PlugInContext, 'simulatorUrl' | 'settings'>,
+  { setting, production }: { setting: AddressSetting; production: string },
+): string {
+  if (simulatorUrl !== null) return `${simulatorUrl}/token`
+  return readPluginSetting(settings, setting) ?? production
 }
 
 /** No server listens here. Everything that needs no request still works. */

@@ -61,6 +61,19 @@ export interface EventAnswer {
   error: SendError | null
 }
 
+/** Settles a batch of which nothing was sent, each event with its error. */
+export function refuseUnsent(errors: readonly SendError[]): SendAnswer {
+  return {
+    outcome: 'permanent',
+    waitSeconds: 0,
+    httpStatus: null,
+    traceId: null,
+    answer: null,
+    error: errors[0] ?? null,
+    events: errors.map(error => ({ outcome: 'permanent', error })),
+  }
+}
+
 /** An unavailable report. It must never be treated as zero. */
 export interface Unavailable {
   kind: 'unavailable'
@@ -69,6 +82,11 @@ export interface Unavailable {
   sentence: string
   /** How long the platform asks us to wait, in seconds; 0 if it does not ask. */
   waitSeconds: number
+}
+
+/** A report that the platform does not have, with where a person finds it. */
+export function unsupportedReport(sentence: string): Unavailable {
+  return { kind: 'unavailable', cause: 'unsupported', sentence, waitSeconds: 0 }
 }
 
 /** A report that could not be read because the credential gives no access token. */

@@ -16,7 +16,7 @@ import type {
   SendAnswer,
   Unavailable,
 } from '../platform.ts'
-import { toSendError } from '../send-answer.ts'
+import { toSendError, unsupportedReport } from '../send-answer.ts'
 import { COPY_REASON, readIngestAnswer, readReceiptAnswer } from './api-answers.ts'
 import { joinGoogleClicks } from './click-ids.ts'
 import { canMatchPerson, MATCH_KEYS, normalizeGoogleIdentity } from './normalize-identity.ts'
@@ -120,21 +120,14 @@ const GOOGLE_COUNTING: PlatformCounting = {
   duplicateReasons: ['DUPLICATE_TRANSACTION_ID'],
 }
 
-const NO_COUNTS: Unavailable = {
-  kind: 'unavailable',
-  cause: 'unsupported',
-  sentence:
-    'The Data Manager API has no counts by day. It tells the result of each request in counts, ' +
+const NO_COUNTS = unsupportedReport(
+  'The Data Manager API has no counts by day. It tells the result of each request in counts, ' +
     'which the event shows; what was attributed is in Google Ads.',
-  waitSeconds: 0,
-}
+)
 
-const NO_QUALITY: Unavailable = {
-  kind: 'unavailable',
-  cause: 'unsupported',
-  sentence: 'The Data Manager API has no match quality for conversions. Google Ads shows it.',
-  waitSeconds: 0,
-}
+const NO_QUALITY = unsupportedReport(
+  'The Data Manager API has no match quality for conversions. Google Ads shows it.',
+)
 
 const UNWRITABLE_MESSAGE =
   'The access token or the Cloud project holds characters that no request can carry.'

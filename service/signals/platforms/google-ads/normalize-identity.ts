@@ -1,16 +1,20 @@
 import { DROP_REASONS } from '../../identity/dropped-fields.ts'
 import type { FieldRules } from '../../identity/field-rules.ts'
-import { normalizeEmail, normalizeIdentifier } from '../../identity/identifier-formats.ts'
-import { normalizeCountry } from '../../identity/normalize-country.ts'
-import { normalizePhone } from '../../identity/normalize-phone.ts'
 import {
-  COMMON_HASHED_RULES,
+  normalizeEmail,
+  normalizeIdentifier,
+  removeDotsAndTag,
+} from '../../identity/identifier-formats.ts'
+import { normalizeCountry } from '../../identity/normalize-country.ts'
+import {
   COMMON_PLAIN_RULES,
   normalizeUserData,
+  OTHER_HASHED_RULES,
   type PlatformIdentity,
   readUserData,
 } from '../../identity/normalize-user-data.ts'
 import type { AcceptedIdentity, MatchKey, SubmittedIdentity } from '../platform.ts'
+import { hasDigestOf } from '../shared-identity.ts'
 import { CLICK_ID_NAMES, resolveGoogleClicks } from './click-ids.ts'
 
 /**
@@ -32,11 +36,8 @@ export function normalizeGoogleIdentity(submitted: SubmittedIdentity): AcceptedI
 const RULES: FieldRules = {
   hashed: {
     em: { normalize: normalizeGoogleEmail, reason: DROP_REASONS.email },
-    ph: {
-      ...COMMON_HASHED_RULES.ph,
-      normalize: (prepared, { country }) => normalizeGooglePhone(prepared, country),
-      takesNoDigests: true,
-    },
+    // E.164 with its +, which Meta leaves out: the digests of the two never match.
+    ph: OTHER_HASHED_RULES.ph,
   },
   plain: COMMON_PLAIN_RULES,
 }
@@ -47,15 +48,7 @@ const GMAIL = /@(?:gmail|googlemail)\.com$/
 export function normalizeGoogleEmail(prepared: string): string | null {
   const address = normalizeEmail(prepared)
   if (address === null || !GMAIL.test(address)) return address
-  const at = address.lastIndexOf('@')
-  const mailbox = address.slice(0, at).replace(/\+.*$/s, '').replaceAll('.', '')
-  return mailbox === '' ? null : `${mailbox}${address.slice(at)}`
-}
-
-/** E.164 with its +, which Meta leaves out: the digests of the two never match. */
-export function normalizeGooglePhone(prepared: string, country: string | null): string | null {
-  const digits = normalizePhone(prepared, country)
-  return digits === null ? null : `+${digits}`
+  return removeDotsAndTag(address)
 }
 
 /**
@@ -86,7 +79,7 @@ export function canMatchPerson(
   { digests, plain }: PlatformIdentity,
   clickIds: Record<string, string>,
 ): boolean {
-  const hasPerson = ['em', 'ph'].some(key => (digests[key] ?? []).length > 0)
+  const hasPerson = hasDigestOf({ digests, plain }, ['em', 'ph'])
   return hasPerson || CLICK_ID_NAMES.some(name => Boolean(plain[name] ?? clickIds[name]))
 }
 

@@ -1,17 +1,16 @@
 import { matching, url } from '../../../runtime/settings/setting-types.ts'
 import { readPluginSetting } from '../../../runtime/settings/settings.ts'
-import { findAddress, type PlatformPlugIn, type PlugInContext } from '../plug-in.ts'
+import { apiAddress, findAddress, findTokenUrl, type PlatformPlugIn } from '../plug-in.ts'
 import { googleAdsPlatform } from './client.ts'
 
 const GOOGLE_TOKEN_URL = 'https://oauth2.googleapis.com/token'
 
 export const GOOGLE_ADS_SETTINGS = {
-  googleAdsUrl: url('SIGNALBOX_GOOGLE_ADS_URL', {
-    part: given => given.replace(/\/+$/, ''),
-    description:
-      'Data Manager API to deliver to (Google: https://datamanager.googleapis.com). ' +
+  googleAdsUrl: apiAddress(
+    'SIGNALBOX_GOOGLE_ADS_URL',
+    'Data Manager API to deliver to (Google: https://datamanager.googleapis.com). ' +
       'Unset: the simulator.',
-  }),
+  ),
   googleAdsVersion: matching('SIGNALBOX_GOOGLE_ADS_VERSION', {
     pattern: /^v\d+$/,
     requirement: 'look like v1',
@@ -35,13 +34,11 @@ export const GOOGLE_ADS_PLUG_IN: PlatformPlugIn = {
     googleAdsPlatform({
       baseUrl: findAddress({ address: GOOGLE_ADS_SETTINGS.googleAdsUrl }, context),
       version: readPluginSetting(context.settings, GOOGLE_ADS_SETTINGS.googleAdsVersion),
-      tokenUrl: findTokenUrl(context),
+      tokenUrl: findTokenUrl(context, {
+        setting: GOOGLE_ADS_SETTINGS.googleTokenUrl,
+        production: GOOGLE_TOKEN_URL,
+      }),
       timeoutMilliseconds: context.timeoutMilliseconds,
       now: context.now,
     }),
-}
-
-function findTokenUrl({ settings, simulatorUrl }: PlugInContext): string {
-  if (simulatorUrl !== null) return `${simulatorUrl}/token`
-  return readPluginSetting(settings, GOOGLE_ADS_SETTINGS.googleTokenUrl) ?? GOOGLE_TOKEN_URL
 }

@@ -1,6 +1,7 @@
 import { isObject, parseJsonObject } from '../../../runtime/util/is-object.ts'
 import type { ApiResponse } from '../client.ts'
 import type { EventAnswer, SendAnswer, SendError, SendOutcome } from '../platform.ts'
+import { type Advice, classifyStatus, describeUnreadable, waitOf } from '../refused-answer.ts'
 import { toSendError } from '../send-answer.ts'
 
 /**
@@ -23,7 +24,7 @@ function readResult(element: unknown): EventAnswer | null {
   const status = element.status as number
   if (status >= 200 && status < 300) return { outcome: 'accepted', error: null }
   const reason = isObject(element.error) ? element.error : element
-  const outcome = classify(status)
+  const outcome = classify(status, true)
   return { outcome, error: toError(outcome, { status, body: reason }) }
 }
 
@@ -45,20 +46,17 @@ function readResults(response: ApiResponse, events: readonly EventAnswer[]): Sen
   }
 }
 
-const THROTTLE_SECONDS_MIN = 60
-
 function readRefusal(response: ApiResponse, body: Record<string, unknown> | null): SendAnswer {
-  const { status } = response
   const isLinkedins = typeof body?.message === 'string' || Number.isSafeInteger(body?.status)
-  const outcome = isLinkedins || status === 429 || status === 413 ? classify(status) : 'unknown'
+  const outcome = classify(response.status, isLinkedins)
   const code = typeof body?.code === 'string' && CODE.test(body.code) ? body.code : null
   return {
     outcome,
-    waitSeconds: Math.max(response.waitSeconds, outcome === 'throttle' ? THROTTLE_SECONDS_MIN : 0),
-    httpStatus: status,
+    waitSeconds: waitOf(response, outcome),
+    httpStatus: response.status,
     traceId: null,
     answer: code === null ? null : { code },
-    error: toError(outcome, { status, body: isLinkedins ? body : null }),
+    error: toError(outcome, { status: response.status, body: isLinkedins ? body : null }),
   }
 }
 
@@ -75,10 +73,9 @@ interface Failure {
 function toError(outcome: Exclude<SendOutcome, 'accepted'>, { status, body }: Failure): SendError {
   const { message, serviceErrorCode } = body ?? {}
   const text = typeof message === 'string' ? message.slice(0, TEXT_CHARACTERS_MAX) : ''
-  const unread = `The platform answered HTTP ${status} without a readable body.`
   return toSendError(outcome, {
     code: Number.isSafeInteger(serviceErrorCode) ? (serviceErrorCode as number) : null,
-    message: text || (body === null ? unread : 'LinkedIn gave no reason.'),
+    message: text || (body === null ? describeUnreadable({ status }) : 'LinkedIn gave no reason.'),
     user_message: status === VERSION_ENDED ? VERSION_ADVICE : (ADVICE[outcome] ?? null),
     http_status: status,
   })
@@ -89,17 +86,12 @@ const VERSION_ENDED = 426
 const VERSION_ADVICE =
   'LinkedIn does not serve this version any more: set SIGNALBOX_LINKEDIN_VERSION to a newer one.'
 
-function classify(status: number): Exclude<SendOutcome, 'accepted'> {
-  if (status === 429) return 'throttle'
-  if (status === 401) return 'auth'
-  if (status === 403 || status === 404 || status === VERSION_ENDED) return 'config'
-  if (status === 503) return 'retry'
-  // 408: it gave up while it read the request.
-  return status >= 400 && status < 500 && status !== 408 ? 'permanent' : 'unknown'
+function classify(status: number, isLinkedins: boolean): Exclude<SendOutcome, 'accepted'> {
+  return isLinkedins && status === VERSION_ENDED ? 'config' : classifyStatus(status, isLinkedins)
 }
 
 /** What a person can do about a refusal. */
-const ADVICE: Partial<Record<SendOutcome, string>> = {
+const ADVICE: Advice = {
   auth: 'Grant the application access again: tokens of LinkedIn end after a time.',
   config:
     'Check that the person of the token may use the ad account, and the scope rw_conversions.',

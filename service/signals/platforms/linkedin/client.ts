@@ -12,9 +12,8 @@ import type {
   SendAnswer,
   TargetConfig,
   TargetField,
-  Unavailable,
 } from '../platform.ts'
-import { toSendError } from '../send-answer.ts'
+import { refuseUnsent, toSendError, unsupportedReport } from '../send-answer.ts'
 import { readConversionAnswer } from './api-answers.ts'
 import {
   canMatchPerson,
@@ -127,21 +126,14 @@ export const LINKEDIN_CONSENT_NEEDS: PlatformConsentNeeds = {
   personalization: { refusal: 'refuses', tcfPurposes: [] },
 }
 
-const NO_COUNTS: Unavailable = {
-  kind: 'unavailable',
-  cause: 'unsupported',
-  sentence:
-    'The Conversions API has no counts of received events. LinkedIn Campaign Manager shows the ' +
+const NO_COUNTS = unsupportedReport(
+  'The Conversions API has no counts of received events. LinkedIn Campaign Manager shows the ' +
     'conversions that it attributed to ads.',
-  waitSeconds: 0,
-}
+)
 
-const NO_QUALITY: Unavailable = {
-  kind: 'unavailable',
-  cause: 'unsupported',
-  sentence: 'The Conversions API has no match quality. LinkedIn Campaign Manager shows it.',
-  waitSeconds: 0,
-}
+const NO_QUALITY = unsupportedReport(
+  'The Conversions API has no match quality. LinkedIn Campaign Manager shows it.',
+)
 
 /** An answer to a thousand events with an error for each. */
 const ANSWER_BYTES_MAX = 2_097_152
@@ -153,7 +145,9 @@ async function sendBatch(
   { accessToken, testCode }: Connection<LinkedinTarget>,
   events: readonly OutboundEvent[],
 ): Promise<SendAnswer> {
-  if (testCode !== null) return refuseTest(events.length)
+  if (testCode !== null) {
+    return refuseUnsent(events.map(() => toSendError('permanent', { message: TEST_MESSAGE })))
+  }
   const headers = buildBearerHeaders(accessToken)
   const url = URL.parse(`${baseUrl}/rest/conversionEvents`)
   if (headers === null || url === null) return noAnswer('config', UNWRITABLE_MESSAGE)
@@ -172,13 +166,7 @@ async function sendBatch(
 }
 
 /** LinkedIn would count a test event like any other, so none is sent. */
-function refuseTest(eventCount: number): SendAnswer {
-  const message = 'LinkedIn has no test mode and would count the event: it was not sent.'
-  const error = toSendError('permanent', { message })
-  const outcome = 'permanent'
-  const events = Array(eventCount).fill({ outcome, error })
-  return { outcome, waitSeconds: 0, httpStatus: null, traceId: null, answer: null, error, events }
-}
+const TEST_MESSAGE = 'LinkedIn has no test mode and would count the event: it was not sent.'
 
 const REQUESTS_PER_MINUTE = 600
 const REQUESTS_PER_DAY = 300_000

@@ -4,9 +4,9 @@ import type { FieldRules } from '../../identity/field-rules.ts'
 import {
   COMMON_HASHED_RULES,
   COMMON_PLAIN_RULES,
-  normalizeUserData,
   type PlatformIdentity,
 } from '../../identity/normalize-user-data.ts'
+import { findDigestError, findHeadError, isRestricted, toLocalError } from '../event-checks.ts'
 import type {
   AcceptedIdentity,
   MatchKey,
@@ -15,7 +15,7 @@ import type {
   SendError,
   SubmittedIdentity,
 } from '../platform.ts'
-import { toSendError } from '../send-answer.ts'
+import { acceptIdentity, hasDigestOf, joinByName } from '../shared-identity.ts'
 import { findValueError, isDecimal, toMoneyText, toUnixMilliseconds } from '../units.ts'
 
 /** Whether the address of the network is sent. */
@@ -36,11 +36,7 @@ export function normalizeLinkedinIdentity(
     hashed: { em: COMMON_HASHED_RULES.em },
     plain: ipAddress === 'plain' ? ADDRESS_RULES : {},
   }
-  const { digests, plain, dropped } = normalizeUserData(submitted.userData, {
-    rules,
-    times: submitted,
-  })
-  return { digests, plain, clickIds: submitted.clickIds, dropped }
+  return acceptIdentity(submitted, rules)
 }
 
 const ADDRESS_RULES = { client_ip_address: COMMON_PLAIN_RULES.client_ip_address }
@@ -48,10 +44,8 @@ const ADDRESS_RULES = { client_ip_address: COMMON_PLAIN_RULES.client_ip_address 
 /** The parameter of LinkedIn's links, also in a cookie of its tag. */
 const CLICK = 'li_fat_id'
 
-/** An event with a click of its own does not get that of an earlier visit. */
-export function joinLinkedinClick({ own, seen }: SeenClickIds): Record<string, string> {
-  const click = [own, ...seen].find(clickIds => clickIds[CLICK])?.[CLICK]
-  return click === undefined ? {} : { [CLICK]: click }
+export function joinLinkedinClick(seen: SeenClickIds): Record<string, string> {
+  return joinByName(seen, { [CLICK]: CLICK })
 }
 
 /** LinkedIn refuses an event without an identifier. */
@@ -59,7 +53,7 @@ export function canMatchPerson(
   { digests, plain }: PlatformIdentity,
   clickIds: Record<string, string> = {},
 ): boolean {
-  const hasEmail = (digests.em ?? []).length > 0
+  const hasEmail = hasDigestOf({ digests, plain }, ['em'])
   return hasEmail || Boolean(plain[CLICK] ?? clickIds[CLICK] ?? plain.client_ip_address)
 }
 
@@ -107,34 +101,26 @@ function userIdsOf({ digests, plain }: OutboundEvent): Record<string, string>[] 
 }
 
 const RULE_ID = /^\d{1,20}$/
-const DIGEST = /^[0-9a-f]{64}$/
-
 /** Why LinkedIn would refuse this event and its whole batch, or must not get it. */
 export function validateLinkedinEvent(event: OutboundEvent): SendError | null {
   const message =
+    findHeadError(event) ??
     validateRequired(event) ??
     validateUse(event) ??
     findValueError(event.valueAmount, event.valueCurrency)
-  return message === null ? null : toSendError('local', { message })
+  return toLocalError(message)
 }
 
 function validateRequired(event: OutboundEvent): string | null {
-  const { eventId, eventTime, platformName, digests } = event
-  if (eventId === '') return 'An event needs an event_id.'
-  if (Number.isNaN(eventTime.getTime())) return 'The event_time is no time.'
-  if (!RULE_ID.test(platformName)) return 'The event needs the number of a conversion rule.'
-  if (!(digests.em ?? []).every(one => DIGEST.test(one))) {
-    return 'The user_data.em must be a SHA-256 digest.'
-  }
+  if (!RULE_ID.test(event.platformName)) return 'The event needs the number of a conversion rule.'
+  const digestError = findDigestError(event, ['em'])
+  if (digestError !== null) return digestError
   return canMatchPerson(event) ? null : 'The event needs an email address or li_fat_id.'
 }
 
 /** LinkedIn has no member that limits the use of an event, so a limited one is not sent. */
 function validateUse(event: OutboundEvent): string | null {
-  const { optOut, adConsent, advertiserTracking, dataProcessing } = event
-  const isRestricted = optOut || !adConsent.personalization || advertiserTracking === false
-  const isLimited = isRestricted || (dataProcessing?.options ?? []).length > 0
-  return isLimited
+  return isRestricted(event)
     ? 'LinkedIn cannot limit the use of an event, and this one is limited: by opt_out, ' +
         'advertiser_tracking_enabled or data_processing_options, or as a test purchase.'
     : null

@@ -1,16 +1,15 @@
 import { choice, matching, url } from '../../../runtime/settings/setting-types.ts'
 import { readPluginSetting } from '../../../runtime/settings/settings.ts'
-import { findAddress, type PlatformPlugIn, type PlugInContext } from '../plug-in.ts'
+import { apiAddress, findAddress, findTokenUrl, type PlatformPlugIn } from '../plug-in.ts'
 import { linkedinPlatform } from './client.ts'
 
 const LINKEDIN_TOKEN_URL = 'https://www.linkedin.com/oauth/v2/accessToken'
 
 export const LINKEDIN_SETTINGS = {
-  linkedinUrl: url('SIGNALBOX_LINKEDIN_URL', {
-    part: given => given.replace(/\/+$/, ''),
-    description:
-      'LinkedIn API to deliver to (LinkedIn: https://api.linkedin.com). Unset: the simulator.',
-  }),
+  linkedinUrl: apiAddress(
+    'SIGNALBOX_LINKEDIN_URL',
+    'LinkedIn API to deliver to (LinkedIn: https://api.linkedin.com). Unset: the simulator.',
+  ),
   linkedinVersion: matching('SIGNALBOX_LINKEDIN_VERSION', {
     pattern: /^20\d\d(0[1-9]|1[0-2])$/,
     requirement: 'be a year and a month, such as 202607',
@@ -48,7 +47,10 @@ export const LINKEDIN_PLUG_IN: PlatformPlugIn = {
     linkedinPlatform({
       baseUrl: findAddress({ address: LINKEDIN_SETTINGS.linkedinUrl }, context),
       version: readPluginSetting(context.settings, LINKEDIN_SETTINGS.linkedinVersion),
-      tokenUrl: findTokenUrl(context),
+      tokenUrl: findTokenUrl(context, {
+        setting: LINKEDIN_SETTINGS.linkedinTokenUrl,
+        production: LINKEDIN_TOKEN_URL,
+      }),
       ipAddress: readPluginSetting(context.settings, LINKEDIN_SETTINGS.linkedinIpAddress),
       timeoutMilliseconds: context.timeoutMilliseconds,
     }),
@@ -62,9 +64,4 @@ export function findVersionEnd(version: string): Date {
   const year = Number(version.slice(0, 4))
   const month = Number(version.slice(4))
   return new Date(Date.UTC(year + 1, month - 1, 15))
-}
-
-function findTokenUrl({ settings, simulatorUrl }: PlugInContext): string {
-  if (simulatorUrl !== null) return `${simulatorUrl}/token`
-  return readPluginSetting(settings, LINKEDIN_SETTINGS.linkedinTokenUrl) ?? LINKEDIN_TOKEN_URL
 }

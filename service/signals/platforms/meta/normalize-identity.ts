@@ -2,7 +2,6 @@ import { isFbp } from '../../identity/click-ids.ts'
 import { DROP_REASONS } from '../../identity/dropped-fields.ts'
 import type {
   EventTimes,
-  FieldContext,
   FieldResult,
   FieldRules,
   HashedFieldRule,
@@ -14,16 +13,14 @@ import {
   normalizeBirthMonth,
   normalizeBirthYear,
 } from '../../identity/normalize-demographics.ts'
-import { normalizePostalCode } from '../../identity/normalize-postal-code.ts'
 import {
   COMMON_HASHED_RULES,
   COMMON_PLAIN_RULES,
   type NormalizedIdentity,
   normalizeName,
-  normalizePlace,
   normalizeUserData,
+  OTHER_HASHED_RULES,
 } from '../../identity/normalize-user-data.ts'
-import { findSubdivisionCode } from '../../identity/subdivisions.ts'
 import type { HashedKey, PlainKey } from '../../identity/user-data-keys.ts'
 import type { AcceptedIdentity, SubmittedIdentity } from '../platform.ts'
 import { checkFbc, findLatestClickTime, resolveClickCookies } from './click-cookies.ts'
@@ -60,8 +57,8 @@ export const HASHED_FIELD_RULES: Record<HashedKey, HashedFieldRule> = {
   ge,
   db,
   ct,
-  st: { normalize: normalizeState, reason: DROP_REASONS.place },
-  zp: { normalize: normalizePostalCode, reason: DROP_REASONS.postalCode, acceptsNumbers: true },
+  st: OTHER_HASHED_RULES.st,
+  zp: OTHER_HASHED_RULES.zp,
   country,
   external_id,
   fi: { normalize: cutName(1), reason: DROP_REASONS.name },
@@ -119,11 +116,6 @@ function cutName(charactersMax: number): HashedFieldRule['normalize'] {
 
 function birthDatePart(normalize: HashedFieldRule['normalize']): HashedFieldRule {
   return { normalize, reason: DROP_REASONS.birthDatePart, acceptsNumbers: true }
-}
-
-function normalizeState(prepared: string, { country }: FieldContext): string | null {
-  const place = normalizePlace(prepared)
-  return place === null ? null : (findSubdivisionCode(prepared, country) ?? place)
 }
 
 function normalizeFbc(text: string, times: EventTimes): FieldResult {

@@ -1,14 +1,13 @@
-import { matching, url } from '../../../runtime/settings/setting-types.ts'
+import { matching } from '../../../runtime/settings/setting-types.ts'
 import { readPluginSetting } from '../../../runtime/settings/settings.ts'
-import { findAddress, type PlatformPlugIn } from '../plug-in.ts'
+import { apiAddress, findAddress, type PlatformPlugIn } from '../plug-in.ts'
 import { metaPlatform } from './client.ts'
 
 export const META_SETTINGS = {
-  platformUrl: url('SIGNALBOX_PLATFORM_URL', {
-    part: given => given.replace(/\/+$/, ''),
-    description:
-      'Graph API to deliver to (Meta: https://graph.facebook.com). Unset: the simulator.',
-  }),
+  platformUrl: apiAddress(
+    'SIGNALBOX_PLATFORM_URL',
+    'Graph API to deliver to (Meta: https://graph.facebook.com). Unset: the simulator.',
+  ),
   platformVersion: matching('SIGNALBOX_PLATFORM_VERSION', {
     pattern: /^v\d+\.\d+$/,
     requirement: 'look like v26.0',

@@ -1,6 +1,7 @@
 import { isObject, parseJsonObject } from '../../../runtime/util/is-object.ts'
 import type { ApiResponse } from '../client.ts'
 import type { EventAnswer, SendAnswer, SendError, SendOutcome } from '../platform.ts'
+import { type Advice, classifyStatus, toRefusedAnswer } from '../refused-answer.ts'
 import { toSendError } from '../send-answer.ts'
 
 /**
@@ -117,45 +118,31 @@ function readTraceId(body: Record<string, unknown> | null): string | null {
   return typeof id === 'string' && TRACE_ID.test(id) ? id : null
 }
 
-const THROTTLE_SECONDS_MIN = 60
-
-function readRefusal(
-  { status, waitSeconds }: ApiResponse,
-  body: Record<string, unknown> | null,
-): SendAnswer {
+function readRefusal(response: ApiResponse, body: Record<string, unknown> | null): SendAnswer {
+  const { status } = response
   const error = isObject(body?.error) ? body.error : null
-  const outcome = classify(status, error !== null)
   const code = typeof error?.code === 'string' && CODE.test(error.code) ? error.code : null
   const details = error === null || !Array.isArray(error.details) ? [] : error.details
   const detail = details.map(readDetail).find(one => one !== null && !one.isWarning)
   const stated = detail?.text ?? (code === null ? '' : `It names the code ${code}.`)
-  return {
-    outcome,
-    waitSeconds: Math.max(waitSeconds, outcome === 'throttle' ? THROTTLE_SECONDS_MIN : 0),
-    httpStatus: status,
+  return toRefusedAnswer(response, {
+    outcome: classify(status, error !== null),
+    message: `Microsoft answered HTTP ${status}. ${stated}`.trim(),
+    advice: ADVICE,
     traceId: readTraceId(body),
     answer: code === null ? null : { code },
-    error: toSendError(outcome, {
-      message: `Microsoft answered HTTP ${status}. ${stated}`.trim(),
-      user_message: ADVICE[outcome] ?? null,
-      http_status: status,
-    }),
-  }
+  })
 }
 
-/** Without Microsoft's own body, a proxy may have answered: Microsoft may have the events. */
+/** Any other refusal than these says nothing certain about the events. */
 function classify(status: number, isMicrosofts: boolean): Exclude<SendOutcome, 'accepted'> {
-  if (status === 429) return 'throttle'
-  if (status === 413) return 'permanent'
-  if (!isMicrosofts) return 'unknown'
-  if (status === 401) return 'auth'
-  if (status === 403 || status === 404) return 'config'
-  if (status === 503) return 'retry'
-  return status === 400 || status === 422 ? 'permanent' : 'unknown'
+  const outcome = classifyStatus(status, isMicrosofts)
+  const isOfEvents = status === 400 || status === 413 || status === 422
+  return outcome === 'permanent' && !isOfEvents ? 'unknown' : outcome
 }
 
 /** What a person can do about a refusal that stops a destination. */
-const ADVICE: Partial<Record<SendOutcome, string>> = {
+const ADVICE: Advice = {
   auth: 'Copy the token of the UET tag again from Microsoft Advertising.',
   config: 'Check the tag ID, and that Microsoft enabled the Conversions API for the account.',
 }

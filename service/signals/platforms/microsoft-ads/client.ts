@@ -9,9 +9,8 @@ import type {
   SendAnswer,
   TargetConfig,
   TargetField,
-  Unavailable,
 } from '../platform.ts'
-import { toSendError } from '../send-answer.ts'
+import { refuseUnsent, toSendError, unsupportedReport } from '../send-answer.ts'
 import { readEventsAnswer } from './api-answers.ts'
 import {
   canMatchPerson,
@@ -101,19 +100,11 @@ export const MICROSOFT_CONSENT_NEEDS: PlatformConsentNeeds = {
   personalization: { refusal: 'refuses', tcfPurposes: [] },
 }
 
-const NO_COUNTS: Unavailable = {
-  kind: 'unavailable',
-  cause: 'unsupported',
-  sentence: 'The UET Conversions API has no counts by day. Microsoft Advertising shows them.',
-  waitSeconds: 0,
-}
+const NO_COUNTS = unsupportedReport(
+  'The UET Conversions API has no counts by day. Microsoft Advertising shows them.',
+)
 
-const NO_QUALITY: Unavailable = {
-  kind: 'unavailable',
-  cause: 'unsupported',
-  sentence: 'The UET Conversions API has no match quality.',
-  waitSeconds: 0,
-}
+const NO_QUALITY = unsupportedReport('The UET Conversions API has no match quality.')
 
 const TEST_MESSAGE = 'Microsoft has no test mode that we know of, so test events are not sent.'
 const UNWRITABLE_MESSAGE = 'The token holds characters that no request can carry.'
@@ -125,7 +116,9 @@ async function sendBatch(
   { target, accessToken, testCode }: Connection<MicrosoftAdsTarget>,
   events: readonly OutboundEvent[],
 ): Promise<SendAnswer> {
-  if (testCode !== null) return refuseTest(events.length)
+  if (testCode !== null) {
+    return refuseUnsent(events.map(() => toSendError('permanent', { message: TEST_MESSAGE })))
+  }
   const headers = buildBearerHeaders(accessToken)
   const url = URL.parse(`${baseUrl}/${version}/${target.tagId}/events`)
   if (headers === null || url === null) return noAnswer('config', UNWRITABLE_MESSAGE)
@@ -134,20 +127,6 @@ async function sendBatch(
   const asked = { url, headers, createBody, accessToken, answerBytesMax, timeoutMilliseconds }
   const response = await requestApi(asked)
   return 'outcome' in response ? response : readEventsAnswer(response, events.length)
-}
-
-/** A test event would count as a live one. */
-function refuseTest(eventCount: number): SendAnswer {
-  const error = toSendError('permanent', { message: TEST_MESSAGE })
-  return {
-    outcome: 'permanent',
-    waitSeconds: 0,
-    httpStatus: null,
-    traceId: null,
-    answer: null,
-    error,
-    events: Array.from({ length: eventCount }, () => ({ outcome: 'permanent', error })),
-  }
 }
 
 /** The simulator takes any number and any token. */

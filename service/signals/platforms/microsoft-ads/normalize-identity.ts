@@ -1,14 +1,14 @@
 import { DROP_REASONS } from '../../identity/dropped-fields.ts'
 import type { FieldRules } from '../../identity/field-rules.ts'
-import { normalizeEmail } from '../../identity/identifier-formats.ts'
-import { normalizePhone } from '../../identity/normalize-phone.ts'
+import { normalizeEmail, removeDotsAndTag } from '../../identity/identifier-formats.ts'
 import {
   COMMON_HASHED_RULES,
   COMMON_PLAIN_RULES,
-  normalizeUserData,
+  OTHER_HASHED_RULES,
   type PlatformIdentity,
 } from '../../identity/normalize-user-data.ts'
 import type { AcceptedIdentity, MatchKey, SeenClickIds, SubmittedIdentity } from '../platform.ts'
+import { acceptIdentity, hasDigestOf } from '../shared-identity.ts'
 
 /** Sources differ on what Microsoft hashes, so each form is a setting. */
 export const EMAIL_FORMS = ['plain', 'without_dots_and_tags'] as const
@@ -22,13 +22,7 @@ export interface IdentityForms {
 /** Normalizes and hashes identity for Microsoft. The result contains no raw identifier. */
 export function createNormalizer(forms: IdentityForms) {
   const rules = createRules(forms)
-  return (submitted: SubmittedIdentity): AcceptedIdentity => {
-    const { digests, plain, dropped } = normalizeUserData(submitted.userData, {
-      rules,
-      times: submitted,
-    })
-    return { digests, plain, clickIds: submitted.clickIds, dropped }
-  }
+  return (submitted: SubmittedIdentity): AcceptedIdentity => acceptIdentity(submitted, rules)
 }
 
 function createRules({ emailForm, phoneForm }: IdentityForms): FieldRules {
@@ -38,18 +32,10 @@ function createRules({ emailForm, phoneForm }: IdentityForms): FieldRules {
     reason: DROP_REASONS.email,
     takesNoDigests: true as const,
   }
-  const e164 = {
-    ...ph,
-    normalize: (prepared: string, { country }: { country: string | null }) => {
-      const digits = normalizePhone(prepared, country)
-      return digits === null ? null : `+${digits}`
-    },
-    takesNoDigests: true as const,
-  }
   return {
     hashed: {
       em: emailForm === 'plain' ? em : bare,
-      ...(phoneForm !== 'none' && { ph: phoneForm === 'digits' ? ph : e164 }),
+      ...(phoneForm !== 'none' && { ph: phoneForm === 'digits' ? ph : OTHER_HASHED_RULES.ph }),
       external_id,
     },
     plain: COMMON_PLAIN_RULES,
@@ -59,10 +45,7 @@ function createRules({ emailForm, phoneForm }: IdentityForms): FieldRules {
 /** Dots and what follows a + are removed before the @, at every domain. */
 export function normalizeBareEmail(prepared: string): string | null {
   const address = normalizeEmail(prepared)
-  if (address === null) return null
-  const at = address.lastIndexOf('@')
-  const mailbox = address.slice(0, at).replace(/\+.*$/s, '').replaceAll('.', '')
-  return mailbox === '' ? null : `${mailbox}${address.slice(at)}`
+  return address === null ? null : removeDotsAndTag(address)
 }
 
 const MSCLKID = 'msclkid'
@@ -86,7 +69,7 @@ export function canMatchPerson(
   { digests, plain }: PlatformIdentity,
   clickIds: Record<string, string> = {},
 ): boolean {
-  const hasPerson = ['em', 'ph', 'external_id'].some(key => (digests[key] ?? []).length > 0)
+  const hasPerson = hasDigestOf({ digests, plain }, ['em', 'ph', 'external_id'])
   return hasPerson || Boolean(plain[MSCLKID]) || readClickId(clickIds[MSCLKID]) !== null
 }
 

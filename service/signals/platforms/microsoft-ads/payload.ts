@@ -1,9 +1,9 @@
 import { omitNull } from '../../../runtime/util/is-object.ts'
 import { DAY_SECONDS } from '../../../runtime/util/time.ts'
 import type { ContentItem } from '../../events/order-contents.ts'
+import { findDigestError, findHeadError, isRestricted, toLocalError } from '../event-checks.ts'
 import { listProductIds, readOrderItem } from '../order-items.ts'
 import type { OutboundEvent, SendError } from '../platform.ts'
-import { toSendError } from '../send-answer.ts'
 import { findValueError, isDecimal, toMoneyNumber, toUnixSeconds } from '../units.ts'
 import { canMatchPerson } from './normalize-identity.ts'
 
@@ -39,13 +39,6 @@ export function toMicrosoftName(name: string): string {
   return name === 'PageView' ? PAGE_LOAD : name
 }
 
-/** Consent that the person, the device or the law restricts counts as denied. */
-function isRestricted(event: OutboundEvent): boolean {
-  const { optOut, adConsent, advertiserTracking, dataProcessing } = event
-  const isLimited = (dataProcessing?.options ?? []).length > 0
-  return optOut || isLimited || !adConsent.personalization || advertiserTracking === false
-}
-
 function userDataOf({ digests, plain }: OutboundEvent): Record<string, unknown> {
   return omitNull({
     em: digests.em?.[0] ?? null,
@@ -77,21 +70,20 @@ function toMoney(amount: string | null): number | null {
   return amount !== null && isDecimal(amount) ? toMoneyNumber(amount) : null
 }
 
-const DIGEST = /^[0-9a-f]{64}$/
 const HASHED_KEYS = ['em', 'ph', 'external_id']
 
 /** Why Microsoft would refuse this event. */
 export function validateMicrosoftEvent(event: OutboundEvent): SendError | null {
   const message =
+    findHeadError(event) ??
     findRequiredError(event) ??
+    findDigestError(event, HASHED_KEYS) ??
     findIdentityError(event) ??
     findValueError(event.valueAmount, event.valueCurrency)
-  return message === null ? null : toSendError('local', { message })
+  return toLocalError(message)
 }
 
 function findRequiredError(event: OutboundEvent): string | null {
-  if (event.eventId === '') return 'An event needs an event_id.'
-  if (Number.isNaN(event.eventTime.getTime())) return 'The event_time is no time.'
   const name = toMicrosoftName(event.platformName)
   if (name === REFUND) {
     return 'Refunds are not sent to Microsoft. To send one as another event, name it in the map.'
@@ -103,9 +95,6 @@ function findRequiredError(event: OutboundEvent): string | null {
 }
 
 function findIdentityError(event: OutboundEvent): string | null {
-  const { digests } = event
-  const invalid = HASHED_KEYS.find(key => !(digests[key] ?? []).every(one => DIGEST.test(one)))
-  if (invalid !== undefined) return `The user_data.${invalid} must be a SHA-256 digest.`
   return canMatchPerson(event)
     ? null
     : 'The event needs user_data.em, ph or external_id, or the click ID msclkid.'

@@ -1,16 +1,15 @@
-import { choice, matching, url } from '../../../runtime/settings/setting-types.ts'
+import { choice, matching } from '../../../runtime/settings/setting-types.ts'
 import { readPluginSetting } from '../../../runtime/settings/settings.ts'
-import { findAddress, type PlatformPlugIn } from '../plug-in.ts'
+import { apiAddress, findAddress, type PlatformPlugIn } from '../plug-in.ts'
 import { microsoftAdsPlatform } from './client.ts'
 import { EMAIL_FORMS, PHONE_FORMS } from './normalize-identity.ts'
 
 export const MICROSOFT_ADS_SETTINGS = {
-  microsoftAdsUrl: url('SIGNALBOX_MICROSOFT_ADS_URL', {
-    part: given => given.replace(/\/+$/, ''),
-    description:
-      'UET Conversions API to deliver to (Microsoft: https://capi.uet.microsoft.com). ' +
+  microsoftAdsUrl: apiAddress(
+    'SIGNALBOX_MICROSOFT_ADS_URL',
+    'UET Conversions API to deliver to (Microsoft: https://capi.uet.microsoft.com). ' +
       'Unset: the simulator.',
-  }),
+  ),
   microsoftAdsVersion: matching('SIGNALBOX_MICROSOFT_ADS_VERSION', {
     pattern: /^v\d+$/,
     requirement: 'look like v1',

@@ -11,9 +11,9 @@ import type {
   SendOutcome,
   TargetConfig,
   TargetField,
-  Unavailable,
 } from '../platform.ts'
-import { toSendError } from '../send-answer.ts'
+import { type Advice, toRefusedAnswer } from '../refused-answer.ts'
+import { unsupportedReport } from '../send-answer.ts'
 import {
   canMatchPerson,
   joinOpenaiClick,
@@ -102,19 +102,13 @@ export const OPENAI_CONSENT_NEEDS: PlatformConsentNeeds = {
   personalization: { refusal: 'restricts', tcfPurposes: [3, 4] },
 }
 
-const NO_COUNTS: Unavailable = {
-  kind: 'unavailable',
-  cause: 'unsupported',
-  sentence: 'The Conversions API has no counts by day. OpenAI Ads Manager shows them.',
-  waitSeconds: 0,
-}
+const NO_COUNTS = unsupportedReport(
+  'The Conversions API has no counts by day. OpenAI Ads Manager shows them.',
+)
 
-const NO_QUALITY: Unavailable = {
-  kind: 'unavailable',
-  cause: 'unsupported',
-  sentence: 'The Conversions API has no match quality. OpenAI Ads Manager shows conversions only.',
-  waitSeconds: 0,
-}
+const NO_QUALITY = unsupportedReport(
+  'The Conversions API has no match quality. OpenAI Ads Manager shows conversions only.',
+)
 
 const ANSWER_BYTES_MAX = 65_536
 const UNWRITABLE_MESSAGE = 'The key holds characters that no request can carry.'
@@ -139,31 +133,18 @@ async function sendBatch(
   return 'outcome' in response ? response : readEventsAnswer(response)
 }
 
-const THROTTLE_SECONDS_MIN = 60
-
 /**
  * OpenAI documents no body of an answer, so the status decides. "If one event in the batch fails,
  * the full batch fails": a refused batch is halved until the bad event is alone.
  */
-export function readEventsAnswer({ status, body, waitSeconds }: ApiResponse): SendAnswer {
+export function readEventsAnswer(response: ApiResponse): SendAnswer {
+  const { status, body, waitSeconds } = response
   const outcome = classifyStatus(status)
-  const message = readMessage(body) ?? `The platform answered HTTP ${status}.`
-  const isThrottled = outcome === 'throttle'
-  return {
-    outcome,
-    waitSeconds: isThrottled ? Math.max(waitSeconds, THROTTLE_SECONDS_MIN) : waitSeconds,
-    httpStatus: status,
-    traceId: null,
-    answer: null,
-    error:
-      outcome === 'accepted'
-        ? null
-        : toSendError(outcome, {
-            message,
-            user_message: ADVICE[outcome] ?? null,
-            http_status: status,
-          }),
+  if (outcome === 'accepted') {
+    return { outcome, waitSeconds, httpStatus: status, traceId: null, answer: null, error: null }
   }
+  const message = readMessage(body) ?? `The platform answered HTTP ${status}.`
+  return toRefusedAnswer(response, { outcome, message, advice: ADVICE })
 }
 
 const OUTCOMES: ReadonlyMap<number, SendOutcome> = new Map([
@@ -196,7 +177,7 @@ function readMessage(body: string): string | null {
 }
 
 /** What a person can do about a refusal that stops a destination. */
-const ADVICE: Partial<Record<SendOutcome, string>> = {
+const ADVICE: Advice = {
   auth: 'Create a new key in the conversions tab of OpenAI Ads Manager; not one for campaigns.',
   config: 'Check the pixel ID, and that the key is of the same ad account.',
 }

@@ -3,21 +3,17 @@ import { normalizePhone } from '../../identity/normalize-phone.ts'
 import {
   COMMON_HASHED_RULES,
   COMMON_PLAIN_RULES,
-  normalizeUserData,
   type PlatformIdentity,
 } from '../../identity/normalize-user-data.ts'
 import type { AcceptedIdentity, MatchKey, SeenClickIds, SubmittedIdentity } from '../platform.ts'
+import { acceptIdentity, canMatchByAny, joinByName } from '../shared-identity.ts'
 
 /**
  * Normalizes and hashes identity by OpenAI's rules. There is no country, region, city or postal
  * code: OpenAI takes them in clear only, and nothing in clear is stored.
  */
 export function normalizeOpenaiIdentity(submitted: SubmittedIdentity): AcceptedIdentity {
-  const { digests, plain, dropped } = normalizeUserData(submitted.userData, {
-    rules: RULES,
-    times: submitted,
-  })
-  return { digests, plain, clickIds: submitted.clickIds, dropped }
+  return acceptIdentity(submitted, RULES)
 }
 
 const { em, ph, fn, ln, external_id } = COMMON_HASHED_RULES
@@ -55,25 +51,19 @@ export function normalizeOpenaiName(prepared: string): string | null {
 }
 
 /** What OpenAI's links and its pixel leave in the browser: one never stands for the other. */
-export const CLICK_IDS: readonly string[] = ['oppref', 'obref']
+const CLICK_IDS = { oppref: 'oppref', obref: 'obref' }
+const CLICK_ID_NAMES = Object.keys(CLICK_IDS)
 
-/** An event with an ID of its own does not get that of an earlier visit, each for itself. */
-export function joinOpenaiClick({ own, seen }: SeenClickIds): Record<string, string> {
-  const found = CLICK_IDS.flatMap(name => {
-    const value = [own, ...seen].find(clickIds => clickIds[name])?.[name]
-    return value === undefined ? [] : [[name, value] as const]
-  })
-  return Object.fromEntries(found)
+export function joinOpenaiClick(seen: SeenClickIds): Record<string, string> {
+  return joinByName(seen, CLICK_IDS)
 }
 
-/** OpenAI refuses no event for want of an identifier. It matches none without one of these. */
+/** OpenAI refuses no event for want of an identifier. */
 export function canMatchPerson(
-  { digests, plain }: PlatformIdentity,
+  identity: PlatformIdentity,
   clickIds: Record<string, string>,
 ): boolean {
-  const hasPerson = ['em', 'ph', 'external_id'].some(key => (digests[key] ?? []).length > 0)
-  const hasBrowser = CLICK_IDS.some(name => Boolean(plain[name] ?? clickIds[name]))
-  return hasPerson || hasBrowser || Boolean(plain.client_ip_address && plain.client_user_agent)
+  return canMatchByAny(identity, clickIds, CLICK_ID_NAMES)
 }
 
 /** The identifiers that OpenAI matches, the strongest first. */

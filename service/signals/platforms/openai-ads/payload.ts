@@ -1,9 +1,9 @@
 import { omitNull } from '../../../runtime/util/is-object.ts'
 import { DAY_SECONDS } from '../../../runtime/util/time.ts'
 import type { ContentItem } from '../../events/order-contents.ts'
+import { findDigestError, findHeadError, isRestricted, toLocalError } from '../event-checks.ts'
 import { readOrderItem } from '../order-items.ts'
 import type { OutboundEvent, SendError } from '../platform.ts'
-import { toSendError } from '../send-answer.ts'
 import {
   findValueError,
   isDecimal,
@@ -34,7 +34,7 @@ function conversionOf(event: OutboundEvent): Record<string, unknown> {
     action_source: toActionSource(event),
     source_url: event.eventSource || null,
     oppref: event.plain.oppref || null,
-    opt_out: isOptedOut(event) ? true : null,
+    opt_out: isRestricted(event) ? true : null,
     user: Object.keys(user).length === 0 ? null : user,
     data: dataOf(event, name?.dataType ?? 'custom'),
   })
@@ -105,13 +105,6 @@ function toActionSource({ actionSource }: OutboundEvent): string {
   return ACTION_SOURCES.get(actionSource) ?? 'other'
 }
 
-/** Use for personalization that the person, the device, the law or the caller restricts. */
-function isOptedOut(event: OutboundEvent): boolean {
-  const { optOut, adConsent, advertiserTracking, dataProcessing } = event
-  const isLimited = (dataProcessing?.options ?? []).length > 0
-  return optOut || isLimited || !adConsent.personalization || advertiserTracking === false
-}
-
 const LISTS: Record<string, string> = {
   emails_sha256: 'em',
   phone_numbers_sha256: 'ph',
@@ -168,21 +161,18 @@ function itemOf(item: ContentItem, { commerce, valueCurrency }: OutboundEvent) {
   })
 }
 
-const DIGEST = /^[0-9a-f]{64}$/
-
 /** Why OpenAI would refuse this event, and its whole batch. */
 export function validateOpenaiEvent(event: OutboundEvent): SendError | null {
   const message =
+    findHeadError(event) ??
     validateRequired(event) ??
-    validateDigests(event) ??
+    findDigestError(event, Object.values(LISTS)) ??
     findValueError(event.valueAmount, event.valueCurrency)
-  return message === null ? null : toSendError('local', { message })
+  return toLocalError(message)
 }
 
 function validateRequired(event: OutboundEvent): string | null {
-  const { eventId, eventTime, platformName, eventSource, actionSource } = event
-  if (eventId === '') return 'An event needs an event_id.'
-  if (Number.isNaN(eventTime.getTime())) return 'The event_time is no time.'
+  const { platformName, eventSource, actionSource } = event
   if (toOpenaiName(platformName) === null) return NO_NAME_MESSAGE
   const needsPage = actionSource === 'website' && !URL.canParse(eventSource ?? '')
   return needsPage ? 'An event of a website needs its page.' : null
@@ -190,10 +180,3 @@ function validateRequired(event: OutboundEvent): string | null {
 
 const NO_NAME_MESSAGE =
   'OpenAI takes no event of this name. To send it as another event, name it in the destination.'
-
-function validateDigests({ digests }: OutboundEvent): string | null {
-  const invalid = Object.values(LISTS).find(
-    key => !(digests[key] ?? []).every(one => DIGEST.test(one)),
-  )
-  return invalid === undefined ? null : `The user_data.${invalid} must be a SHA-256 digest.`
-}

@@ -1,13 +1,11 @@
-import { url } from '../../../runtime/settings/setting-types.ts'
-import { findAddress, type PlatformPlugIn } from '../plug-in.ts'
+import { apiAddress, findAddress, type PlatformPlugIn } from '../plug-in.ts'
 import { openaiAdsPlatform } from './client.ts'
 
 export const OPENAI_ADS_SETTINGS = {
-  openaiAdsUrl: url('SIGNALBOX_OPENAI_ADS_URL', {
-    part: given => given.replace(/\/+$/, ''),
-    description:
-      'Conversions API of OpenAI Ads (OpenAI: https://bzr.openai.com). Unset: the simulator.',
-  }),
+  openaiAdsUrl: apiAddress(
+    'SIGNALBOX_OPENAI_ADS_URL',
+    'Conversions API of OpenAI Ads (OpenAI: https://bzr.openai.com). Unset: the simulator.',
+  ),
 }
 
 export const OPENAI_ADS_PLUG_IN: PlatformPlugIn = {

@@ -1,6 +1,12 @@
 import { isObject, parseJsonObject } from '../../../runtime/util/is-object.ts'
 import type { ApiResponse } from '../client.ts'
 import type { EventAnswer, OutboundEvent, SendAnswer, SendOutcome } from '../platform.ts'
+import {
+  type Advice,
+  classifyStatus,
+  describeUnreadable,
+  toRefusedAnswer,
+} from '../refused-answer.ts'
 import { toSendError } from '../send-answer.ts'
 import { isDeduplicated } from './payload.ts'
 
@@ -103,47 +109,28 @@ function readUnnamedFailure(response: ApiResponse, events: readonly OutboundEven
   return { ...answer, outcome: 'unknown', error: unknown, events: settled }
 }
 
-const THROTTLE_SECONDS_MIN = 60
-
 function readRefusal(response: ApiResponse, body: Record<string, unknown> | null): SendAnswer {
   const code = Number.isSafeInteger(body?.code) ? (body?.code as number) : null
-  const outcome = classify(response.status, code)
-  const message =
-    code === null
-      ? `The platform answered HTTP ${response.status} without a readable body.`
-      : (readMessage(body?.message) ?? 'Pinterest gave no reason.')
-  return {
-    outcome,
-    waitSeconds: Math.max(response.waitSeconds, outcome === 'throttle' ? THROTTLE_SECONDS_MIN : 0),
-    httpStatus: response.status,
-    traceId: null,
+  const stated = readMessage(body?.message) ?? 'Pinterest gave no reason.'
+  return toRefusedAnswer(response, {
+    outcome: classify(response.status, code),
+    message: code === null ? describeUnreadable(response) : stated,
+    advice: ADVICE,
+    code,
     answer: code === null ? null : { code },
-    error: toSendError(outcome, {
-      code,
-      message,
-      user_message: ADVICE[outcome] ?? null,
-      http_status: response.status,
-    }),
-  }
+  })
 }
 
 /** The endpoint takes no traffic for a while: nothing was read. */
 const RAMPED_DOWN = 4_197
 
 function classify(status: number, code: number | null): Exclude<SendOutcome, 'accepted'> {
-  if (status === 429) return 'throttle'
-  if (status === 413) return 'permanent'
-  // A proxy's page says nothing about the events: Pinterest may have them.
-  if (code === null) return 'unknown'
-  if (status === 401) return 'auth'
-  if (status === 403 || status === 404) return 'config'
-  if (status === 503 && code === RAMPED_DOWN) return 'retry'
-  // 408: it gave up while it read the request.
-  return status >= 400 && status < 500 && status !== 408 ? 'permanent' : 'unknown'
+  if (status === 503 && code !== RAMPED_DOWN) return 'unknown'
+  return classifyStatus(status, code !== null)
 }
 
 /** What a person can do about a refusal that stops a destination. */
-const ADVICE: Partial<Record<SendOutcome, string>> = {
+const ADVICE: Advice = {
   auth: 'Generate a new conversion access token in Pinterest Ads Manager.',
   config: 'Check the ad account ID, and that the owner of the token may use this account.',
 }

@@ -12,9 +12,8 @@ import type {
   SendAnswer,
   TargetConfig,
   TargetField,
-  Unavailable,
 } from '../platform.ts'
-import { toSendError } from '../send-answer.ts'
+import { toSendError, unsupportedReport } from '../send-answer.ts'
 import { readConversionAnswer } from './api-answers.ts'
 import {
   canMatchPerson,
@@ -114,19 +113,13 @@ export const PINTEREST_CONSENT_NEEDS: PlatformConsentNeeds = {
   personalization: { refusal: 'refuses', tcfPurposes: [] },
 }
 
-const NO_COUNTS: Unavailable = {
-  kind: 'unavailable',
-  cause: 'unsupported',
-  sentence: 'The API for Conversions has no counts by day. Pinterest Ads Manager shows them.',
-  waitSeconds: 0,
-}
+const NO_COUNTS = unsupportedReport(
+  'The API for Conversions has no counts by day. Pinterest Ads Manager shows them.',
+)
 
-const NO_QUALITY: Unavailable = {
-  kind: 'unavailable',
-  cause: 'unsupported',
-  sentence: 'The API for Conversions has no match quality. Pinterest Ads Manager shows it.',
-  waitSeconds: 0,
-}
+const NO_QUALITY = unsupportedReport(
+  'The API for Conversions has no match quality. Pinterest Ads Manager shows it.',
+)
 
 async function sendBatch(
   options: PinterestOptions,

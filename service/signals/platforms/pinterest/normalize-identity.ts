@@ -4,19 +4,15 @@ import {
   COMMON_HASHED_RULES,
   COMMON_PLAIN_RULES,
   normalizePlace,
-  normalizeUserData,
   type PlatformIdentity,
 } from '../../identity/normalize-user-data.ts'
 import { findSubdivisionCode } from '../../identity/subdivisions.ts'
 import type { AcceptedIdentity, MatchKey, SeenClickIds, SubmittedIdentity } from '../platform.ts'
+import { acceptIdentity, joinByName } from '../shared-identity.ts'
 
 /** Normalizes and hashes identity by Pinterest's rules. The result contains no raw identifier. */
 export function normalizePinterestIdentity(submitted: SubmittedIdentity): AcceptedIdentity {
-  const { digests, plain, dropped } = normalizeUserData(submitted.userData, {
-    rules: RULES,
-    times: submitted,
-  })
-  return { digests, plain, clickIds: submitted.clickIds, dropped }
+  return acceptIdentity(submitted, RULES)
 }
 
 /**
@@ -54,12 +50,10 @@ function normalizeZip(prepared: string, { country }: FieldContext): string | nul
 }
 
 /** The parameter of Pinterest's links; its script keeps it in the cookie `_epik`. */
-const EPIK = 'epik'
+const CLICK_IDS = { epik: 'click_id' }
 
-/** An event with a click of its own does not get that of an earlier visit. */
-export function joinPinterestClick({ own, seen }: SeenClickIds): Record<string, string> {
-  const click = [own, ...seen].find(clickIds => clickIds[EPIK])?.[EPIK]
-  return click === undefined ? {} : { click_id: click }
+export function joinPinterestClick(seen: SeenClickIds): Record<string, string> {
+  return joinByName(seen, CLICK_IDS)
 }
 
 /** Pinterest refuses an event without an email address, unless address and user agent are there. */

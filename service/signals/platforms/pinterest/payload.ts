@@ -1,9 +1,15 @@
 import { omitNull } from '../../../runtime/util/is-object.ts'
 import { DAY_SECONDS } from '../../../runtime/util/time.ts'
 import type { ContentItem } from '../../events/order-contents.ts'
+import {
+  findDigestError,
+  findHeadError,
+  isOptedOut,
+  isUseLimited,
+  toLocalError,
+} from '../event-checks.ts'
 import { listProductIds, readOrderItem } from '../order-items.ts'
 import type { OutboundEvent, SendError } from '../platform.ts'
-import { toSendError } from '../send-answer.ts'
 import { findValueError, isDecimal, toMoneyText, toUnixSeconds } from '../units.ts'
 import { canMatchPerson } from './normalize-identity.ts'
 
@@ -86,11 +92,6 @@ export function isDeduplicated(event: OutboundEvent): boolean {
   return toActionSource(event) !== OFFLINE
 }
 
-/** Tracking that the person, the device or the caller restricts. */
-function isOptedOut({ optOut, adConsent, advertiserTracking }: OutboundEvent): boolean {
-  return optOut || !adConsent.personalization || advertiserTracking === false
-}
-
 const HASHED_KEYS = [
   ...['em', 'ph', 'ge', 'db', 'ln', 'fn', 'ct', 'st', 'zp', 'country', 'external_id'],
 ]
@@ -103,11 +104,6 @@ function userDataOf({ digests, plain }: OutboundEvent): Record<string, unknown> 
       ...PLAIN_KEYS.map(key => [key, plain[key] || null]),
     ]),
   )
-}
-
-/** Any restriction that a caller names limits the processing, in whichever platform's word. */
-function isLimited({ dataProcessing }: OutboundEvent): boolean {
-  return (dataProcessing?.options ?? []).length > 0
 }
 
 function customDataOf(event: OutboundEvent): Record<string, unknown> {
@@ -124,7 +120,7 @@ function customDataOf(event: OutboundEvent): Record<string, unknown> {
     content_category: commerce.contentCategory,
     search_string: commerce.searchString,
     predicted_ltv: toMoney(commerce.predictedLifetimeValue),
-    opt_out_type: isLimited(event) ? 'LDP' : null,
+    opt_out_type: isUseLimited(event) ? 'LDP' : null,
   })
 }
 
@@ -145,22 +141,19 @@ function itemOf(item: ContentItem): Record<string, unknown> {
   })
 }
 
-const DIGEST = /^[0-9a-f]{64}$/
-
 /** Why Pinterest would refuse this event: some refusals cost the whole batch. */
 export function validatePinterestEvent(event: OutboundEvent): SendError | null {
   const message =
+    findHeadError(event) ??
     validateRequired(event) ??
+    findDigestError(event, HASHED_KEYS) ??
     validateIdentity(event) ??
     findValueError(event.valueAmount, event.valueCurrency)
-  return message === null ? null : toSendError('local', { message })
+  return toLocalError(message)
 }
 
 function validateRequired(event: OutboundEvent): string | null {
-  const { eventId, eventTime, platformName } = event
-  if (eventId === '') return 'An event needs an event_id.'
-  if (Number.isNaN(eventTime.getTime())) return 'The event_time is no time.'
-  if (platformName === REFUND) {
+  if (event.platformName === REFUND) {
     return 'Pinterest has no refunds. To send them as another event, name it in the destination.'
   }
   return toActionSource(event) === null
@@ -169,9 +162,6 @@ function validateRequired(event: OutboundEvent): string | null {
 }
 
 function validateIdentity(event: OutboundEvent): string | null {
-  const { digests } = event
-  const invalid = HASHED_KEYS.find(key => !(digests[key] ?? []).every(one => DIGEST.test(one)))
-  if (invalid !== undefined) return `The user_data.${invalid} must be a SHA-256 digest.`
   return canMatchPerson(event)
     ? null
     : 'The event needs user_data.em, or client_ip_address and client_user_agent.'

@@ -1,14 +1,13 @@
-import { matching, url } from '../../../runtime/settings/setting-types.ts'
+import { matching } from '../../../runtime/settings/setting-types.ts'
 import { readPluginSetting } from '../../../runtime/settings/settings.ts'
-import { findAddress, type PlatformPlugIn } from '../plug-in.ts'
+import { apiAddress, findAddress, type PlatformPlugIn } from '../plug-in.ts'
 import { pinterestPlatform } from './client.ts'
 
 export const PINTEREST_SETTINGS = {
-  pinterestUrl: url('SIGNALBOX_PINTEREST_URL', {
-    part: given => given.replace(/\/+$/, ''),
-    description:
-      'Pinterest API to deliver to (Pinterest: https://api.pinterest.com). Unset: the simulator.',
-  }),
+  pinterestUrl: apiAddress(
+    'SIGNALBOX_PINTEREST_URL',
+    'Pinterest API to deliver to (Pinterest: https://api.pinterest.com). Unset: the simulator.',
+  ),
   pinterestVersion: matching('SIGNALBOX_PINTEREST_VERSION', {
     pattern: /^v\d+$/,
     requirement: 'look like v5',

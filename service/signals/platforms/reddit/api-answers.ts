@@ -1,6 +1,12 @@
 import { isObject, parseJsonObject } from '../../../runtime/util/is-object.ts'
 import type { ApiResponse } from '../client.ts'
-import type { SendAnswer, SendOutcome } from '../platform.ts'
+import type { SendAnswer } from '../platform.ts'
+import {
+  type Advice,
+  classifyStatus,
+  describeUnreadable,
+  toRefusedAnswer,
+} from '../refused-answer.ts'
 import { toSendError } from '../send-answer.ts'
 
 /**
@@ -41,29 +47,12 @@ function readSuccess(
 }
 
 const PARTLY_MESSAGE = 'Reddit took the request, and says that it did not process all of it.'
-const THROTTLE_SECONDS_MIN = 60
-
 function readRefusal(response: ApiResponse, error: Record<string, unknown> | null): SendAnswer {
-  const { status: httpStatus } = response
-  const outcome = classify(httpStatus, error !== null)
+  const outcome = classifyStatus(response.status, error !== null)
   const code = Number.isSafeInteger(error?.code) ? (error?.code as number) : null
-  const message =
-    error === null
-      ? `The platform answered HTTP ${httpStatus} without a readable body.`
-      : describeError(error)
-  return {
-    outcome,
-    waitSeconds: Math.max(response.waitSeconds, outcome === 'throttle' ? THROTTLE_SECONDS_MIN : 0),
-    httpStatus,
-    traceId: null,
-    answer: error === null ? null : { code },
-    error: toSendError(outcome, {
-      code,
-      message,
-      user_message: ADVICE[outcome] ?? null,
-      http_status: httpStatus,
-    }),
-  }
+  const message = error === null ? describeUnreadable(response) : describeError(error)
+  const answer = error === null ? null : { code }
+  return toRefusedAnswer(response, { outcome, message, advice: ADVICE, code, answer })
 }
 
 const TEXT_CHARACTERS_MAX = 500
@@ -81,20 +70,8 @@ function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }
 
-/** A proxy's page says nothing about the events: Reddit may have them. */
-function classify(status: number, isReddits: boolean): Exclude<SendOutcome, 'accepted'> {
-  if (status === 429) return 'throttle'
-  if (status === 413) return 'permanent'
-  if (!isReddits) return 'unknown'
-  if (status === 401) return 'auth'
-  if (status === 403 || status === 404) return 'config'
-  if (status === 503) return 'retry'
-  // 408: it gave up while it read the request.
-  return status >= 400 && status < 500 && status !== 408 ? 'permanent' : 'unknown'
-}
-
 /** What a person can do about a refusal that stops a destination. */
-const ADVICE: Partial<Record<SendOutcome, string>> = {
+const ADVICE: Advice = {
   auth: 'Generate a new conversion access token in Reddit Events Manager.',
   config: 'Check the pixel ID, and that the token is of the same business.',
 }

@@ -9,8 +9,8 @@ import type {
   SendAnswer,
   TargetConfig,
   TargetField,
-  Unavailable,
 } from '../platform.ts'
+import { unsupportedReport } from '../send-answer.ts'
 import { readConversionAnswer } from './api-answers.ts'
 import {
   canMatchPerson,
@@ -101,19 +101,13 @@ export const REDDIT_CONSENT_NEEDS: PlatformConsentNeeds = {
   personalization: { refusal: 'refuses', tcfPurposes: [] },
 }
 
-const NO_COUNTS: Unavailable = {
-  kind: 'unavailable',
-  cause: 'unsupported',
-  sentence: 'The Conversions API has no counts by day. Reddit Events Manager shows them.',
-  waitSeconds: 0,
-}
+const NO_COUNTS = unsupportedReport(
+  'The Conversions API has no counts by day. Reddit Events Manager shows them.',
+)
 
-const NO_QUALITY: Unavailable = {
-  kind: 'unavailable',
-  cause: 'unsupported',
-  sentence: 'The Conversions API has no match quality. Reddit Events Manager shows it.',
-  waitSeconds: 0,
-}
+const NO_QUALITY = unsupportedReport(
+  'The Conversions API has no match quality. Reddit Events Manager shows it.',
+)
 
 /** A success is one sentence; a refusal lists fields. */
 const ANSWER_BYTES_MAX = 262_144

@@ -1,15 +1,14 @@
 import { DROP_REASONS } from '../../identity/dropped-fields.ts'
 import type { FieldRules } from '../../identity/field-rules.ts'
 import { normalizeEmail } from '../../identity/identifier-formats.ts'
-import { normalizePhone } from '../../identity/normalize-phone.ts'
 import {
-  COMMON_HASHED_RULES,
   COMMON_PLAIN_RULES,
   hashIdentifier,
-  normalizeUserData,
+  OTHER_HASHED_RULES,
   type PlatformIdentity,
 } from '../../identity/normalize-user-data.ts'
 import type { AcceptedIdentity, MatchKey, SeenClickIds, SubmittedIdentity } from '../platform.ts'
+import { acceptIdentity, hasDigestOf, joinByName } from '../shared-identity.ts'
 
 /** How the address of the network is sent. */
 export type IpAddressForm = 'plain' | 'hashed' | 'none'
@@ -19,15 +18,12 @@ export function normalizeRedditIdentity(
   submitted: SubmittedIdentity,
   ipAddress: IpAddressForm,
 ): AcceptedIdentity {
-  const { digests, plain, dropped } = normalizeUserData(submitted.userData, {
-    rules: RULES,
-    times: submitted,
-  })
-  const { client_ip_address: address, ...rest } = plain
-  const { clickIds } = submitted
-  if (address === undefined || ipAddress === 'plain') return { digests, plain, clickIds, dropped }
-  if (ipAddress === 'hashed') digests.client_ip_address = [hashIdentifier(address)]
-  return { digests, plain: rest, clickIds, dropped }
+  const accepted = acceptIdentity(submitted, RULES)
+  const { client_ip_address: address, ...rest } = accepted.plain
+  if (address === undefined || ipAddress === 'plain') return accepted
+  const { digests } = accepted
+  const hashed = ipAddress === 'hashed' && { client_ip_address: [hashIdentifier(address)] }
+  return { ...accepted, digests: { ...digests, ...hashed }, plain: rest }
 }
 
 /**
@@ -37,12 +33,8 @@ export function normalizeRedditIdentity(
 const RULES: FieldRules = {
   hashed: {
     em: { normalize: normalizeRedditEmail, reason: DROP_REASONS.email, takesNoDigests: true },
-    ph: {
-      ...COMMON_HASHED_RULES.ph,
-      normalize: (prepared, { country }) => normalizeRedditPhone(prepared, country),
-      takesNoDigests: true,
-    },
-    external_id: { ...COMMON_HASHED_RULES.external_id, keepsCase: true },
+    ph: OTHER_HASHED_RULES.ph,
+    external_id: OTHER_HASHED_RULES.external_id,
   },
   plain: COMMON_PLAIN_RULES,
 }
@@ -63,28 +55,16 @@ export function normalizeRedditEmail(prepared: string): string | null {
   return IS_ASCII.test(mailbox) && letters !== '' ? `${letters}${address.slice(at)}` : null
 }
 
-/** E.164 with its +. */
-export function normalizeRedditPhone(prepared: string, country: string | null): string | null {
-  const digits = normalizePhone(prepared, country)
-  return digits === null ? null : `+${digits}`
-}
-
 /** The parameter of Reddit's links, also in a cookie of its script. */
 const CLICK = 'rdt_cid'
 /** The cookie of Reddit's script: a time, a dot and the ID of the browser. */
 const BROWSER = 'rdt_uuid'
 const BROWSER_COOKIE = /^(?:\d+\.)?([\w-]{1,100})$/
 
-/** An event with a click of its own does not get that of an earlier visit. */
-export function joinRedditClick({ own, seen }: SeenClickIds): Record<string, string> {
-  const all = [own, ...seen]
-  const click = all.find(clickIds => clickIds[CLICK])?.[CLICK]
-  const cookie = all.find(clickIds => clickIds[BROWSER])?.[BROWSER]
-  const uuid = BROWSER_COOKIE.exec(cookie ?? '')?.[1]
-  return {
-    ...(click !== undefined && { click_id: click }),
-    ...(uuid !== undefined && { uuid }),
-  }
+export function joinRedditClick(seen: SeenClickIds): Record<string, string> {
+  const { cookie = '', ...click } = joinByName(seen, { [CLICK]: 'click_id', [BROWSER]: 'cookie' })
+  const uuid = BROWSER_COOKIE.exec(cookie)?.[1]
+  return { ...click, ...(uuid !== undefined && { uuid }) }
 }
 
 const IDENTIFYING_DIGESTS = ['em', 'ph', 'external_id', 'client_ip_address']
@@ -95,7 +75,7 @@ export function canMatchPerson(
   { digests, plain }: PlatformIdentity,
   clickIds: Record<string, string> = {},
 ): boolean {
-  const hasDigest = IDENTIFYING_DIGESTS.some(key => (digests[key] ?? []).length > 0)
+  const hasDigest = hasDigestOf({ digests, plain }, IDENTIFYING_DIGESTS)
   const hasPlain = IDENTIFYING_PLAIN.some(key => Boolean(plain[key]))
   return hasDigest || hasPlain || Boolean(clickIds[CLICK] ?? clickIds[BROWSER])
 }

@@ -1,9 +1,9 @@
 import { omitNull } from '../../../runtime/util/is-object.ts'
 import { DAY_SECONDS } from '../../../runtime/util/time.ts'
 import type { ContentItem } from '../../events/order-contents.ts'
+import { findDigestError, findHeadError, isRestricted, toLocalError } from '../event-checks.ts'
 import { readOrderItem } from '../order-items.ts'
 import type { OutboundEvent, SendError } from '../platform.ts'
-import { toSendError } from '../send-answer.ts'
 import { findValueError, isDecimal, toMoneyNumber, toUnixMilliseconds } from '../units.ts'
 import { canMatchPerson } from './normalize-identity.ts'
 
@@ -107,46 +107,33 @@ function userOf(event: OutboundEvent): Record<string, unknown> {
     ip_address: digests.client_ip_address?.[0] ?? (plain.client_ip_address || null),
     user_agent: plain.client_user_agent || null,
     uuid: plain.uuid || null,
-    data_processing_options: isLimited(event) ? LIMITED_DATA_USE : null,
+    data_processing_options: isRestricted(event) ? LIMITED_DATA_USE : null,
   })
 }
 
 /** Other senders report that limited data use needs a country. It limits people anywhere. */
 const LIMITED_DATA_USE = { modes: ['LDU'], country: 'US' }
 
-/** Tracking that the person, the device, the law or the caller restricts. */
-function isLimited(event: OutboundEvent): boolean {
-  const { optOut, adConsent, advertiserTracking, dataProcessing } = event
-  const isRestricted = optOut || !adConsent.personalization || advertiserTracking === false
-  return isRestricted || (dataProcessing?.options ?? []).length > 0
-}
-
 const HASHED_KEYS = ['em', 'ph', 'external_id', 'client_ip_address']
-const DIGEST = /^[0-9a-f]{64}$/
-
 /** Why Reddit would refuse this event and its whole batch. */
 export function validateRedditEvent(event: OutboundEvent): SendError | null {
   const message =
+    findHeadError(event) ??
     validateRequired(event) ??
+    findDigestError(event, HASHED_KEYS) ??
     validateIdentity(event) ??
     findValueError(event.valueAmount, event.valueCurrency)
-  return message === null ? null : toSendError('local', { message })
+  return toLocalError(message)
 }
 
 function validateRequired(event: OutboundEvent): string | null {
-  const { eventId, eventTime, platformName } = event
-  if (eventId === '') return 'An event needs an event_id.'
-  if (Number.isNaN(eventTime.getTime())) return 'The event_time is no time.'
-  if (platformName === REFUND) {
+  if (event.platformName === REFUND) {
     return 'Reddit has no refunds. To send them as another event, name it in the destination.'
   }
   return toRedditType(event).custom_event_name === '' ? 'An event needs a name.' : null
 }
 
 function validateIdentity(event: OutboundEvent): string | null {
-  const { digests } = event
-  const invalid = HASHED_KEYS.find(key => !(digests[key] ?? []).every(one => DIGEST.test(one)))
-  if (invalid !== undefined) return `The user_data.${invalid} must be a SHA-256 digest.`
   return canMatchPerson(event)
     ? null
     : 'The event needs an identifier: a click ID, an email address, a phone number, an ' +

@@ -1,14 +1,13 @@
-import { choice, matching, url } from '../../../runtime/settings/setting-types.ts'
+import { choice, matching } from '../../../runtime/settings/setting-types.ts'
 import { readPluginSetting } from '../../../runtime/settings/settings.ts'
-import { findAddress, type PlatformPlugIn } from '../plug-in.ts'
+import { apiAddress, findAddress, type PlatformPlugIn } from '../plug-in.ts'
 import { redditPlatform } from './client.ts'
 
 export const REDDIT_SETTINGS = {
-  redditUrl: url('SIGNALBOX_REDDIT_URL', {
-    part: given => given.replace(/\/+$/, ''),
-    description:
-      'Reddit Ads API to deliver to (Reddit: https://ads-api.reddit.com). Unset: the simulator.',
-  }),
+  redditUrl: apiAddress(
+    'SIGNALBOX_REDDIT_URL',
+    'Reddit Ads API to deliver to (Reddit: https://ads-api.reddit.com). Unset: the simulator.',
+  ),
   redditVersion: matching('SIGNALBOX_REDDIT_VERSION', {
     pattern: /^v\d+$/,
     requirement: 'look like v3',

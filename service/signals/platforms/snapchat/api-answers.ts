@@ -1,7 +1,12 @@
 import { isObject, parseJsonObject } from '../../../runtime/util/is-object.ts'
 import type { ApiResponse } from '../client.ts'
 import type { SendAnswer, SendOutcome } from '../platform.ts'
-import { toSendError } from '../send-answer.ts'
+import {
+  type Advice,
+  classifyStatus,
+  describeUnreadable,
+  toRefusedAnswer,
+} from '../refused-answer.ts'
 
 /**
  * Reads the answer to a batch: one `status` for all of it. `INVALID` also comes with 200. Snap says
@@ -44,28 +49,16 @@ function readText(text: unknown): string | null {
   return typeof text === 'string' && text !== '' ? text.slice(0, TEXT_CHARACTERS_MAX) : null
 }
 
-const THROTTLE_SECONDS_MIN = 60
-
 function readRefusal(response: ApiResponse, body: Record<string, unknown> | null): SendAnswer {
-  const { status: httpStatus } = response
   const isSnaps = body?.status === 'VALID' || body?.status === 'INVALID'
-  const outcome = classify(httpStatus, isSnaps)
   const details = isSnaps ? listDetails(body) : { codes: [], messages: [] }
-  const message = isSnaps
-    ? (details.messages.join(' ') || 'Snapchat gave no reason.').slice(0, TEXT_CHARACTERS_MAX)
-    : `The platform answered HTTP ${httpStatus} without a readable body.`
-  return {
-    outcome,
-    waitSeconds: Math.max(response.waitSeconds, outcome === 'throttle' ? THROTTLE_SECONDS_MIN : 0),
-    httpStatus,
-    traceId: null,
+  const stated = details.messages.join(' ') || 'Snapchat gave no reason.'
+  return toRefusedAnswer(response, {
+    outcome: classify(response.status, isSnaps),
+    message: isSnaps ? stated.slice(0, TEXT_CHARACTERS_MAX) : describeUnreadable(response),
+    advice: ADVICE,
     answer: isSnaps ? { status: body.status, codes: details.codes } : null,
-    error: toSendError(outcome, {
-      message,
-      user_message: ADVICE[outcome] ?? null,
-      http_status: httpStatus,
-    }),
-  }
+  })
 }
 
 /** The reason, and the errors of the request or of its events. */
@@ -84,21 +77,13 @@ function listDetails(body: Record<string, unknown>): { codes: string[]; messages
 }
 
 function classify(status: number, isSnaps: boolean): Exclude<SendOutcome, 'accepted'> {
-  if (status === 429) return 'throttle'
-  if (status === 413) return 'permanent'
   // Snap publishes no body for a token that it refuses.
   if (status === 401) return 'auth'
-  // A proxy's page says nothing about the events: Snap may have them.
-  if (!isSnaps) return 'unknown'
-  if (status === 403 || status === 404) return 'config'
-  if (status === 503) return 'retry'
-  if (status === 200) return 'permanent'
-  // 408: it gave up while it read the request.
-  return status >= 400 && status < 500 && status !== 408 ? 'permanent' : 'unknown'
+  return isSnaps && status === 200 ? 'permanent' : classifyStatus(status, isSnaps)
 }
 
 /** What a person can do about a refusal that stops a destination. */
-const ADVICE: Partial<Record<SendOutcome, string>> = {
+const ADVICE: Advice = {
   auth: 'Generate a new Conversions API token in Snapchat Ads Manager.',
   config: 'Check the ID of the Snap Pixel or app, and that the token is of the same organization.',
 }

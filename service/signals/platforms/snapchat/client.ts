@@ -9,8 +9,8 @@ import type {
   SendAnswer,
   TargetConfig,
   TargetField,
-  Unavailable,
 } from '../platform.ts'
+import { unsupportedReport } from '../send-answer.ts'
 import { readEventsAnswer } from './api-answers.ts'
 import {
   canMatchPerson,
@@ -113,19 +113,13 @@ export const SNAPCHAT_CONSENT_NEEDS: PlatformConsentNeeds = {
   personalization: { refusal: 'refuses', tcfPurposes: [] },
 }
 
-const NO_COUNTS: Unavailable = {
-  kind: 'unavailable',
-  cause: 'unsupported',
-  sentence: 'The Conversions API has no counts by day. Snapchat Events Manager shows them.',
-  waitSeconds: 0,
-}
+const NO_COUNTS = unsupportedReport(
+  'The Conversions API has no counts by day. Snapchat Events Manager shows them.',
+)
 
-const NO_QUALITY: Unavailable = {
-  kind: 'unavailable',
-  cause: 'unsupported',
-  sentence: 'The Conversions API has no match quality. Snapchat Events Manager shows it.',
-  waitSeconds: 0,
-}
+const NO_QUALITY = unsupportedReport(
+  'The Conversions API has no match quality. Snapchat Events Manager shows it.',
+)
 
 /** The answer of a validation has a part for each event. */
 const ANSWER_BYTES_MAX = 2_097_152

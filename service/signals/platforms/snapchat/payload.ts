@@ -1,9 +1,15 @@
 import { omitNull } from '../../../runtime/util/is-object.ts'
 import { DAY_SECONDS } from '../../../runtime/util/time.ts'
 import type { ContentItem } from '../../events/order-contents.ts'
+import {
+  findDigestError,
+  findHeadError,
+  isOptedOut,
+  isUseLimited,
+  toLocalError,
+} from '../event-checks.ts'
 import { listProductIds, readOrderItem } from '../order-items.ts'
 import type { OutboundEvent, SendError } from '../platform.ts'
-import { toSendError } from '../send-answer.ts'
 import { findValueError, isDecimal, toMoneyNumber, toMoneyText, toUnixSeconds } from '../units.ts'
 import { canMatchPerson } from './normalize-identity.ts'
 
@@ -31,7 +37,7 @@ function conversionOf(event: OutboundEvent, valueType: ValueType): Record<string
     action_source: actionSource,
     event_source_url: event.eventSource,
     opt_out: isOptedOut(event) ? true : null,
-    data_processing_options: isLimited(event) ? ['LMU'] : null,
+    data_processing_options: isUseLimited(event) ? ['LMU'] : null,
     user_data: userDataOf(event),
     custom_data: Object.keys(customData).length === 0 ? null : customData,
     app_data: actionSource === APP ? appDataOf(event) : null,
@@ -74,16 +80,6 @@ const APP = 'MOBILE_APP'
 function toActionSource({ actionSource }: OutboundEvent): string {
   if (actionSource === 'website') return WEB
   return actionSource === 'app' ? APP : 'OFFLINE'
-}
-
-/** Tracking that the person, the device or the caller restricts. */
-function isOptedOut({ optOut, adConsent, advertiserTracking }: OutboundEvent): boolean {
-  return optOut || !adConsent.personalization || advertiserTracking === false
-}
-
-/** Any restriction that a caller names limits the use, in whichever platform's word. */
-function isLimited({ dataProcessing }: OutboundEvent): boolean {
-  return (dataProcessing?.options ?? []).length > 0
 }
 
 const LISTED_KEYS = ['em', 'ph', 'fn', 'ln', 'ge', 'ct', 'st', 'zp', 'country']
@@ -153,21 +149,19 @@ function appDataOf({ appData, advertiserTracking }: OutboundEvent): Record<strin
   return Object.keys(members).length === 0 ? null : members
 }
 
-const DIGEST = /^[0-9a-f]{64}$/
-
 /** Why Snap would refuse this event, and its whole batch. */
 export function validateSnapchatEvent(event: OutboundEvent): SendError | null {
   const message =
+    findHeadError(event) ??
     validateRequired(event) ??
+    findDigestError(event, [...LISTED_KEYS, 'external_id']) ??
     validateIdentity(event) ??
     findValueError(event.valueAmount, event.valueCurrency)
-  return message === null ? null : toSendError('local', { message })
+  return toLocalError(message)
 }
 
 function validateRequired(event: OutboundEvent): string | null {
-  const { eventId, eventTime, platformName, eventSource } = event
-  if (eventId === '') return 'An event needs an event_id.'
-  if (Number.isNaN(eventTime.getTime())) return 'The event_time is no time.'
+  const { platformName, eventSource } = event
   const name = toSnapchatName(platformName)
   if (name === null) return NO_NAME_MESSAGE
   if (toActionSource(event) === WEB && !eventSource) return 'An event of a website needs its page.'
@@ -179,11 +173,6 @@ const NO_NAME_MESSAGE =
   'Snapchat has no event of this name. To send it as another event, name it in the destination.'
 
 function validateIdentity(event: OutboundEvent): string | null {
-  const { digests } = event
-  const invalid = [...LISTED_KEYS, 'external_id'].find(
-    key => !(digests[key] ?? []).every(one => DIGEST.test(one)),
-  )
-  if (invalid !== undefined) return `The user_data.${invalid} must be a SHA-256 digest.`
   return canMatchPerson(event)
     ? null
     : 'The event needs user_data.em or ph, or client_ip_address and client_user_agent.'

@@ -1,14 +1,13 @@
-import { choice, url } from '../../../runtime/settings/setting-types.ts'
+import { choice } from '../../../runtime/settings/setting-types.ts'
 import { readPluginSetting } from '../../../runtime/settings/settings.ts'
-import { findAddress, type PlatformPlugIn } from '../plug-in.ts'
+import { apiAddress, findAddress, type PlatformPlugIn } from '../plug-in.ts'
 import { snapchatPlatform } from './client.ts'
 
 export const SNAPCHAT_SETTINGS = {
-  snapchatUrl: url('SIGNALBOX_SNAPCHAT_URL', {
-    part: given => given.replace(/\/+$/, ''),
-    description:
-      'Conversions API of Snapchat (Snapchat: https://tr.snapchat.com). Unset: the simulator.',
-  }),
+  snapchatUrl: apiAddress(
+    'SIGNALBOX_SNAPCHAT_URL',
+    'Conversions API of Snapchat (Snapchat: https://tr.snapchat.com). Unset: the simulator.',
+  ),
   snapchatValueType: choice('SIGNALBOX_SNAPCHAT_VALUE_TYPE', {
     choices: ['number', 'text'],
     default: 'number',

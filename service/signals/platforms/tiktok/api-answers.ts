@@ -1,7 +1,7 @@
 import { parseJsonObject } from '../../../runtime/util/is-object.ts'
 import type { ApiResponse } from '../client.ts'
 import type { SendAnswer, SendOutcome } from '../platform.ts'
-import { toSendError } from '../send-answer.ts'
+import { type Advice, describeUnreadable, toRefusedAnswer } from '../refused-answer.ts'
 
 const OK = 0
 /** Some of the events were taken. TikTok documents it for other calls; it does not say which. */
@@ -41,26 +41,16 @@ interface Refusal {
   message: unknown
 }
 
-const THROTTLE_SECONDS_MIN = 60
-
-function readRefusal(
-  { status, waitSeconds }: ApiResponse,
-  { code, traceId, message }: Refusal,
-): SendAnswer {
-  const outcome = classify(status, code)
-  return {
-    outcome,
-    waitSeconds: Math.max(waitSeconds, outcome === 'throttle' ? THROTTLE_SECONDS_MIN : 0),
-    httpStatus: status,
+function readRefusal(response: ApiResponse, { code, traceId, message }: Refusal): SendAnswer {
+  const { status } = response
+  return toRefusedAnswer(response, {
+    outcome: classify(status, code),
+    message: describe(status, code, message),
+    advice: ADVICE,
+    code,
     traceId,
     answer: code === null ? null : { code },
-    error: toSendError(outcome, {
-      code,
-      message: describe(status, code, message),
-      user_message: ADVICE[outcome] ?? null,
-      http_status: status,
-    }),
-  }
+  })
 }
 
 interface KnownCode {
@@ -90,7 +80,7 @@ function classify(status: number, code: number | null): KnownCode['outcome'] {
 }
 
 function describe(status: number, code: number | null, message: unknown): string {
-  if (code === null) return `The platform answered HTTP ${status} without a readable body.`
+  if (code === null) return describeUnreadable({ status })
   const known = CODES.get(code)?.text ?? `TikTok answered the code ${code}.`
   const where = typeof message === 'string' ? findPlace(message) : null
   return where === null ? known : `${known} ${where}`
@@ -116,7 +106,7 @@ function findPlace(message: string): string | null {
 }
 
 /** What a person can do about a refusal that stops a destination. */
-const ADVICE: Partial<Record<SendOutcome, string>> = {
+const ADVICE: Advice = {
   auth: 'Generate a new access token in TikTok Events Manager.',
   config: 'Check the pixel ID and the event set ID, and that the token is of their ad account.',
 }

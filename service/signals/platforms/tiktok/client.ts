@@ -12,8 +12,8 @@ import type {
   SendError,
   TargetConfig,
   TargetField,
-  Unavailable,
 } from '../platform.ts'
+import { refuseUnsent, unsupportedReport } from '../send-answer.ts'
 import { readTrackAnswer } from './api-answers.ts'
 import {
   canMatchPerson,
@@ -119,19 +119,13 @@ export const TIKTOK_CONSENT_NEEDS: PlatformConsentNeeds = {
   personalization: { refusal: 'refuses', tcfPurposes: [] },
 }
 
-const NO_COUNTS: Unavailable = {
-  kind: 'unavailable',
-  cause: 'unsupported',
-  sentence: 'The Events API has no counts by day. TikTok Events Manager shows them.',
-  waitSeconds: 0,
-}
+const NO_COUNTS = unsupportedReport(
+  'The Events API has no counts by day. TikTok Events Manager shows them.',
+)
 
-const NO_QUALITY: Unavailable = {
-  kind: 'unavailable',
-  cause: 'unsupported',
-  sentence: 'The Events API has no match quality. TikTok Events Manager shows it.',
-  waitSeconds: 0,
-}
+const NO_QUALITY = unsupportedReport(
+  'The Events API has no match quality. TikTok Events Manager shows it.',
+)
 
 /** Sends events of one source. Those that the destination cannot send are settled here. */
 async function sendBatch(
@@ -141,7 +135,7 @@ async function sendBatch(
 ): Promise<SendAnswer> {
   const refusals = events.map(event => findTargetError(event, connection))
   const sent = events.filter((_, index) => refusals[index] === null)
-  if (sent.length === 0) return refuseAll(refusals)
+  if (sent.length === 0) return refuseUnsent(refusals.filter(refusal => refusal !== null))
   const answer = await request(options, connection, sent)
   // A batch that TikTok refuses is halved, and the halves tell which events are not sent.
   const isHalved = answer.outcome === 'permanent' && sent.length > 1
@@ -155,19 +149,6 @@ async function sendBatch(
 
 function toEventAnswer(refusal: SendError | null | undefined): EventAnswer | null {
   return refusal ? { outcome: 'permanent', error: refusal } : null
-}
-
-/** Without a request. */
-function refuseAll(refusals: readonly (SendError | null)[]): SendAnswer {
-  return {
-    outcome: 'permanent',
-    waitSeconds: 0,
-    httpStatus: null,
-    traceId: null,
-    answer: null,
-    error: refusals[0] ?? null,
-    events: refusals.flatMap(refusal => toEventAnswer(refusal) ?? []),
-  }
 }
 
 /** An answer has one code for all events; a page of a proxy may be anything. */

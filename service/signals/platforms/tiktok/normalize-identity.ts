@@ -1,28 +1,23 @@
-import { DROP_REASONS } from '../../identity/dropped-fields.ts'
 import type { FieldRules } from '../../identity/field-rules.ts'
 import { normalizePhone } from '../../identity/normalize-phone.ts'
-import { normalizePostalCode } from '../../identity/normalize-postal-code.ts'
 import {
   COMMON_HASHED_RULES,
   COMMON_PLAIN_RULES,
-  normalizeUserData,
+  OTHER_HASHED_RULES,
   type PlatformIdentity,
 } from '../../identity/normalize-user-data.ts'
 import type { AcceptedIdentity, MatchKey, SeenClickIds, SubmittedIdentity } from '../platform.ts'
+import { acceptIdentity, canMatchByAny, joinByName } from '../shared-identity.ts'
 
 /**
  * Normalizes and hashes identity by TikTok's rules. There is no city, state or country: TikTok
  * takes them in clear only, and nothing in clear is stored.
  */
 export function normalizeTiktokIdentity(submitted: SubmittedIdentity): AcceptedIdentity {
-  const { digests, plain, dropped } = normalizeUserData(submitted.userData, {
-    rules: RULES,
-    times: submitted,
-  })
-  return { digests, plain, clickIds: submitted.clickIds, dropped }
+  return acceptIdentity(submitted, RULES)
 }
 
-const { em, ph, fn, ln, external_id } = COMMON_HASHED_RULES
+const { em, ph, fn, ln } = COMMON_HASHED_RULES
 
 const RULES: FieldRules = {
   hashed: {
@@ -34,9 +29,9 @@ const RULES: FieldRules = {
     },
     fn,
     ln,
-    zp: { normalize: normalizePostalCode, reason: DROP_REASONS.postalCode, acceptsNumbers: true },
+    zp: OTHER_HASHED_RULES.zp,
     // TikTok's own template for server containers trims it and keeps its case.
-    external_id: { ...external_id, keepsCase: true },
+    external_id: OTHER_HASHED_RULES.external_id,
   },
   plain: COMMON_PLAIN_RULES,
 }
@@ -51,25 +46,19 @@ export function normalizeTiktokPhone(prepared: string, country: string | null): 
 }
 
 /** What TikTok's links and its pixel leave in the browser. */
-const CLICK_IDS = ['ttclid', 'ttp']
+const CLICK_IDS = { ttclid: 'ttclid', ttp: 'ttp' }
+const CLICK_ID_NAMES = Object.keys(CLICK_IDS)
 
-/** An event with IDs of its own does not get those of an earlier visit, each for itself. */
-export function joinTiktokClick({ own, seen }: SeenClickIds): Record<string, string> {
-  const found = CLICK_IDS.flatMap(name => {
-    const value = [own, ...seen].find(clickIds => clickIds[name])?.[name]
-    return value === undefined ? [] : [[name, value] as const]
-  })
-  return Object.fromEntries(found)
+export function joinTiktokClick(seen: SeenClickIds): Record<string, string> {
+  return joinByName(seen, CLICK_IDS)
 }
 
-/** TikTok refuses no event for want of an identifier. It matches none without one of these. */
+/** TikTok refuses no event for want of an identifier. */
 export function canMatchPerson(
-  { digests, plain }: PlatformIdentity,
+  identity: PlatformIdentity,
   clickIds: Record<string, string>,
 ): boolean {
-  const hasPerson = ['em', 'ph', 'external_id'].some(key => (digests[key] ?? []).length > 0)
-  const hasBrowser = CLICK_IDS.some(name => Boolean(plain[name] ?? clickIds[name]))
-  return hasPerson || hasBrowser || Boolean(plain.client_ip_address && plain.client_user_agent)
+  return canMatchByAny(identity, clickIds, CLICK_ID_NAMES)
 }
 
 /** The identifiers that TikTok matches, the strongest first. */

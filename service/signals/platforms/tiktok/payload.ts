@@ -1,5 +1,6 @@
 import { omitNull } from '../../../runtime/util/is-object.ts'
 import type { ContentItem } from '../../events/order-contents.ts'
+import { findDigestError, findHeadError, isRestricted, toLocalError } from '../event-checks.ts'
 import { listProductIds, readOrderItem } from '../order-items.ts'
 import type { OutboundEvent, SendError } from '../platform.ts'
 import { toSendError } from '../send-answer.ts'
@@ -62,7 +63,7 @@ function eventOf(event: OutboundEvent, { isOffline, isTest }: EventForm): Record
     user: userOf(event, isOffline),
     properties: propertiesOf(event),
     page: isOffline || url === null ? null : omitNull({ url, referrer: event.referrer || null }),
-    limited_data_use: !isOffline && !isTest && isLimited(event) ? true : null,
+    limited_data_use: !isOffline && !isTest && isRestricted(event) ? true : null,
   })
 }
 
@@ -79,13 +80,6 @@ const REFUND = 'Refund'
 /** Signalbox's names are TikTok's, with one exception. */
 export function toTiktokName(name: string): string {
   return name === 'PageView' ? 'Pageview' : name
-}
-
-/** A restriction by the person, by the device or by law. */
-function isLimited(event: OutboundEvent): boolean {
-  const { optOut, adConsent, advertiserTracking, dataProcessing } = event
-  const isRestricted = (dataProcessing?.options ?? []).length > 0
-  return optOut || isRestricted || !adConsent.personalization || advertiserTracking === false
 }
 
 /** TikTok's name -> ours. */
@@ -170,24 +164,22 @@ function selectCustomProperties(properties: Record<string, unknown>): Record<str
   return Object.fromEntries(Object.entries(properties).filter(isTaken))
 }
 
-const DIGEST = /^[0-9a-f]{64}$/
 const HASHED_KEYS = [...Object.values(HASHED_LISTS), ...Object.values(HASHED)]
 const CUSTOM_NAME = /^[A-Za-z][\w-]{0,49}$/
 
 /** Why TikTok would refuse this event, and its whole request. */
 export function validateTiktokEvent(event: OutboundEvent): SendError | null {
   const message =
-    findRequiredError(event) ??
+    findHeadError(event) ??
+    findSourceError(event) ??
     findNameError(event) ??
-    findIdentityError(event) ??
+    findDigestError(event, HASHED_KEYS) ??
     findValueError(event.valueAmount, event.valueCurrency) ??
     (event.valueAmount?.startsWith('-') ? 'TikTok takes no negative value.' : null)
-  return message === null ? null : toSendError('local', { message })
+  return toLocalError(message)
 }
 
-function findRequiredError({ eventId, eventTime, actionSource }: OutboundEvent): string | null {
-  if (eventId === '') return 'An event needs an event_id.'
-  if (Number.isNaN(eventTime.getTime())) return 'The event_time is no time.'
+function findSourceError({ actionSource }: OutboundEvent): string | null {
   return actionSource === APP
     ? 'TikTok takes events of apps from senders on its allow list only: they are not sent.'
     : null
@@ -207,11 +199,6 @@ function findNameError(event: OutboundEvent): string | null {
     : 'A custom event of TikTok has at most 50 letters, digits, _ and -, and a letter first.'
 }
 
-function findIdentityError({ digests }: OutboundEvent): string | null {
-  const invalid = HASHED_KEYS.find(key => !(digests[key] ?? []).every(one => DIGEST.test(one)))
-  return invalid === undefined ? null : `The user_data.${invalid} must be a SHA-256 digest.`
-}
-
 /** Why this destination cannot send a valid event; null if it can. */
 export function findTargetError(
   event: OutboundEvent,
@@ -222,7 +209,7 @@ export function findTargetError(
 }
 
 function findLiveError(event: OutboundEvent, target: TiktokTarget): string | null {
-  const isLimitedUse = isLimited(event)
+  const isLimitedUse = isRestricted(event)
   if (sourceOf(event) === 'offline') {
     if (target.offlineEventSetId === null) {
       return 'The destination has no offline event set, and this event happened in no browser.'

@@ -1,15 +1,14 @@
-import { integer, matching, url } from '../../../runtime/settings/setting-types.ts'
+import { integer, matching } from '../../../runtime/settings/setting-types.ts'
 import { readPluginSetting } from '../../../runtime/settings/settings.ts'
-import { findAddress, type PlatformPlugIn } from '../plug-in.ts'
+import { apiAddress, findAddress, type PlatformPlugIn } from '../plug-in.ts'
 import { tiktokPlatform } from './client.ts'
 
 export const TIKTOK_SETTINGS = {
-  tiktokUrl: url('SIGNALBOX_TIKTOK_URL', {
-    part: given => given.replace(/\/+$/, ''),
-    description:
-      'TikTok Events API to deliver to (TikTok: https://business-api.tiktok.com). ' +
+  tiktokUrl: apiAddress(
+    'SIGNALBOX_TIKTOK_URL',
+    'TikTok Events API to deliver to (TikTok: https://business-api.tiktok.com). ' +
       'Unset: the simulator.',
-  }),
+  ),
   tiktokVersion: matching('SIGNALBOX_TIKTOK_VERSION', {
     pattern: /^v\d+\.\d+$/,
     requirement: 'look like v1.3',

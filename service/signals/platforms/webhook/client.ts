@@ -19,9 +19,8 @@ import type {
   SendOutcome,
   TargetConfig,
   TargetField,
-  Unavailable,
 } from '../platform.ts'
-import { toSendError } from '../send-answer.ts'
+import { toSendError, unsupportedReport } from '../send-answer.ts'
 import { joinWebhookClicks, MATCH_KEYS, normalizeWebhookIdentity } from './normalize-identity.ts'
 import { buildErasureMessage, buildMessage, validateWebhookEvent } from './payload.ts'
 
@@ -103,12 +102,9 @@ export const WEBHOOK_CONSENT_NEEDS: PlatformConsentNeeds = {
   personalization: { refusal: 'refuses', tcfPurposes: [] },
 }
 
-const NO_REPORT: Unavailable = {
-  kind: 'unavailable',
-  cause: 'unsupported',
-  sentence: 'A webhook endpoint has no reports: its own database holds what it received.',
-  waitSeconds: 0,
-}
+const NO_REPORT = unsupportedReport(
+  'A webhook endpoint has no reports: its own database holds what it received.',
+)
 
 /** Reads the stored `config`. Where the name of the host leads is checked with each request. */
 export function parseWebhookTarget(config: TargetConfig): WebhookTarget | null {
