@@ -4,6 +4,11 @@ import type {
   IngestionWarning,
 } from '@signalbox/contract/submissions.ts'
 import type { BrowserCaller } from '../access/authenticate-publishable-key.ts'
+import {
+  type BrowserRequest,
+  takePageWithdrawal,
+  type WithdrawalLimits,
+} from '../access/tracker-limits.ts'
 import type { TrackerIdentity } from '../access/tracker-store.ts'
 import type { ConsentSettings } from '../consent/consent-signal.ts'
 import { decideForPlatforms } from '../consent/platform-decisions.ts'
@@ -88,13 +93,50 @@ export interface PreparedEvent {
   notices: IngestionNotice[]
 }
 
+/** The request that brought an event, alone or in a batch. */
+export interface SubmittingRequest extends BrowserRequest {
+  headers: BrowserRequest['headers'] & { origin?: string | undefined }
+}
+
+/** Prepares one event of a request. A withdrawal of a page counts against its own limit. */
+export async function prepareSubmission(
+  { erasureKey, settings, limits }: AcceptanceContext & { limits: WithdrawalLimits },
+  request: SubmittingRequest,
+  submitted: Pick<
+    EventRequest,
+    'platforms' | 'body' | 'bodyBytes' | 'idempotencyKey' | 'receivedAt'
+  >,
+): Promise<PreparedEvent> {
+  const { tracker, browser, headers } = request
+  const origin = headers.origin ?? null
+  const of = { erasureKey, settings, tracker, browser, origin }
+  const prepared = await prepareEvent({ ...of, ...submitted })
+  if (browser && prepared.draft.eventName === 'consent_withdrawal') {
+    takePageWithdrawal(limits, request)
+  }
+  return prepared
+}
+
+/** The answer of createEvent to an event that is stored, or was before. */
+export function toAnswer(accepted: AcceptanceResult) {
+  const { eventId: event_id, notices } = accepted
+  if (accepted.isDuplicate) {
+    return {
+      status: 200,
+      body: { event_id, duplicate: true, ...(notices[0] && { notices }) },
+    } as const
+  }
+  const { warnings } = accepted
+  return { status: 202, body: { event_id, duplicate: false, warnings, notices } } as const
+}
+
 /**
  * First half of createEvent: validates the submission, resolves the event ID, decides consent,
  * replaces identifiers in free text, and hashes those in `user_data`. Throws a 422 refusal naming
  * every invalid field. Separate from `acceptEvent`, which would keep the raw body in memory while
  * it waits for the commit.
  */
-export async function prepareEvent(request: EventRequest): Promise<PreparedEvent> {
+async function prepareEvent(request: EventRequest): Promise<PreparedEvent> {
   const { tracker, browser, body, bodyBytes, idempotencyKey, receivedAt } = request
   const validated = validateSubmission(body, {
     platforms: request.platforms,

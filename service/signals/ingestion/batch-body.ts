@@ -11,9 +11,14 @@ import Type from 'typebox'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { NOT_JSON, readJsonBody } from '../../runtime/http/request-body.ts'
 import { Validator } from '../../runtime/http/validator.ts'
+import { objectOrEmpty } from '../../runtime/util/is-object.ts'
 
 /** One event of a batch: its body, or why it cannot be read. */
-export type BatchEvent = { bytes: number } & ({ body: unknown } | { refusal: Refusal })
+export type BatchEvent = {
+  bytes: number
+  /** As it was sent, for the counts of refusals. */
+  eventId: string | null
+} & ({ body: unknown } | { refusal: Refusal })
 
 interface ReceivedBatch {
   bytes: Buffer
@@ -96,12 +101,15 @@ const TOO_LARGE = `The event is larger than ${BODY_BYTES_MAX} bytes; leave out o
 function readEvent(part: Buffer): BatchEvent {
   const bytes = part.length
   if (bytes > BODY_BYTES_MAX) {
-    return { bytes, refusal: new Refusal(422, TOO_LARGE, { reason: 'body_too_large' }) }
+    const refusal = new Refusal(422, TOO_LARGE, { reason: 'body_too_large' })
+    return { bytes, eventId: null, refusal }
   }
   try {
-    return { bytes, body: readJsonBody(part) }
+    const body = readJsonBody(part)
+    const { event_id: eventId } = objectOrEmpty(body)
+    return { bytes, eventId: typeof eventId === 'string' ? eventId : null, body }
   } catch (error) {
-    if (error instanceof Refusal) return { bytes, refusal: error }
+    if (error instanceof Refusal) return { bytes, eventId: null, refusal: error }
     throw error
   }
 }

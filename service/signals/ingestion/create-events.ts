@@ -8,12 +8,9 @@ import { toRefusal } from '../../runtime/http/error-responses.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { registerByteParsers } from '../../runtime/http/request-body.ts'
 import type { ServiceApp, ServiceLogger } from '../../runtime/http/service-app.ts'
-import { isObject } from '../../runtime/util/is-object.ts'
 import {
-  type BrowserRequest,
   type TrackerLimits,
   takeFurtherEvents,
-  takePageWithdrawal,
   type WithdrawalLimits,
 } from '../access/tracker-limits.ts'
 import type { SelectedPlatforms } from '../platforms/registry.ts'
@@ -22,7 +19,9 @@ import {
   acceptEvent,
   findTrackerPlatforms,
   type PreparedEvent,
-  prepareEvent,
+  prepareSubmission,
+  type SubmittingRequest,
+  toAnswer,
 } from './accept-event.ts'
 import { type BatchEvent, EVENTS_PER_TURN, nextTurn, readBatch } from './batch-body.ts'
 import { AnswerDeadline } from './group-commit.ts'
@@ -55,7 +54,7 @@ export function batchRoutes(app: ServiceApp, context: BatchContext): void {
         const isOfPage = request.browser !== null
         const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
         const events = await readBatch({ bytes, mediaType, coding, isOfPage })
-        // Release the raw identifiers while the events wait for their commit.
+        // The bytes as sent; the events are released one by one.
         ;(request as { body: unknown }).body = undefined
         const further = { request, count: events.length - 1 }
         const { taken, refusal } = takeFurtherEvents(context.limits, further, reply)
@@ -79,10 +78,9 @@ function refuseIdempotencyKey(): Refusal {
   return Refusal.ofFields({ [field]: [message] }, [{ field, rule: 'invalid_event_id' }])
 }
 
-interface BatchRequest extends BrowserRequest {
+interface BatchRequest extends SubmittingRequest {
   id: string
   url: string
-  headers: BrowserRequest['headers'] & { origin?: string | undefined }
   log: ServiceLogger
 }
 
@@ -130,12 +128,11 @@ class EventBatch {
   refuse(event: BatchEvent, error: Error): EventResult {
     const refusal = toRefusal(error, this.#request.url)
     const { id: requestId, tracker } = this.#request
-    const eventId = 'body' in event && isObject(event.body) ? event.body.event_id : null
     this.#context.refusals.record({
       sender: { trackerId: tracker.trackerId },
       refusal,
       requestId,
-      eventId: typeof eventId === 'string' ? eventId : null,
+      eventId: event.eventId,
       at: this.#context.now(),
     })
     const { status, message, errors, headers } = refusal
@@ -154,24 +151,17 @@ class EventBatch {
 
   async #prepare(event: BatchEvent): Promise<PreparedEvent | { error: Error }> {
     if ('refusal' in event) return { error: event.refusal }
-    const { tracker, browser, headers } = this.#request
-    const { erasureKey, settings, limits } = this.#context
+    const { bytes: bodyBytes, body } = event
+    // Release the raw identifiers while the event waits for its commit.
+    event.body = undefined
     try {
-      const prepared = await prepareEvent({
+      return await prepareSubmission(this.#context, this.#request, {
         platforms: this.#platforms,
-        erasureKey,
-        settings,
-        tracker,
-        browser,
-        origin: headers.origin ?? null,
-        body: event.body,
-        bodyBytes: event.bytes,
+        body,
+        bodyBytes,
         idempotencyKey: undefined,
         receivedAt: this.#receivedAt,
       })
-      const isWithdrawal = prepared.draft.eventName === 'consent_withdrawal'
-      if (browser && isWithdrawal) takePageWithdrawal(limits, this.#request)
-      return prepared
     } catch (error) {
       return { error: error as Error }
     }
@@ -184,12 +174,8 @@ class EventBatch {
     if ('error' in prepared) return this.refuse(event, prepared.error)
     try {
       const accepted = await acceptEvent(this.#context, prepared, this.#deadline)
-      const { eventId: event_id, notices } = accepted
-      if (accepted.isDuplicate) {
-        return { status: 200, event_id, duplicate: true, ...(notices[0] && { notices }) }
-      }
-      const { warnings } = accepted
-      return { status: 202, event_id, duplicate: false, warnings, notices }
+      const { status, body } = toAnswer(accepted)
+      return { status, ...body }
     } catch (error) {
       return this.refuse(event, error as Error)
     }

@@ -8,11 +8,16 @@ import {
 import { ingestionPreflightHeaders } from '../../runtime/http/headers.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import { readPathParameters } from '../../runtime/http/validator.ts'
-import { takePageWithdrawal } from '../access/tracker-limits.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
 import type { EventSpace } from '../events/event-record.ts'
 import type { ErasureKeyProvider } from '../events/person-identifiers.ts'
-import { acceptEvent, findTrackerPlatforms, prepareEvent, verifyIngestion } from './accept-event.ts'
+import {
+  acceptEvent,
+  findTrackerPlatforms,
+  prepareSubmission,
+  toAnswer,
+  verifyIngestion,
+} from './accept-event.ts'
 import { type BatchContext, batchRoutes } from './create-events.ts'
 import { formatIdempotencyKey } from './idempotency.ts'
 import { requirePlatform, sendTestPurchase as send } from './send-test-purchase.ts'
@@ -30,33 +35,20 @@ export function ingestionRoutes(app: ServiceApp, context: IngestionContext): voi
   app.route({
     ...createEvent,
     async handler(request, reply) {
-      const prepared = await prepareEvent({
+      const prepared = await prepareSubmission(context, request, {
         platforms: await findTrackerPlatforms(context, request.tracker),
-        erasureKey: context.erasureKey,
-        settings: context.settings,
-        tracker: request.tracker,
-        browser: request.browser,
-        origin: request.headers.origin ?? null,
         body: request.body,
         bodyBytes: request.bodyBytes,
         idempotencyKey: request.headers['idempotency-key'] as string | undefined,
         receivedAt: context.now(),
       })
-      if (request.browser && prepared.draft.eventName === 'consent_withdrawal') {
-        takePageWithdrawal(context.limits, request)
-      }
       // Release the raw identifiers while the event waits for its commit.
       ;(request as { body: unknown }).body = undefined
       const accepted = await acceptEvent(context, prepared)
-      const event_id = accepted.eventId
-      reply.header('location', locationOf(event_id, accepted.space))
-      echoIdempotencyKey(reply, event_id)
-      const { notices } = accepted
-      if (accepted.isDuplicate) {
-        return reply.code(200).send({ event_id, duplicate: true, ...(notices[0] && { notices }) })
-      }
-      const { warnings } = accepted
-      return reply.code(202).send({ event_id, duplicate: false, warnings, notices })
+      reply.header('location', locationOf(accepted.eventId, accepted.space))
+      echoIdempotencyKey(reply, accepted.eventId)
+      const { status, body } = toAnswer(accepted)
+      return reply.code(status).send(body)
     },
   })
 
