@@ -74,7 +74,7 @@ export const createEvents = {
     summary: 'Submit many conversion events',
     description:
       'Stores each event as createEvent would, in the order of the list, and answers for each. ' +
-      'The request is 200 when it could be read, whatever happened to its events: read the ' +
+      'The request is 200 when it could be read, also if its events are refused: read the ' +
       'status of each result, and send those with 429 or 503 again. A retry of the whole batch ' +
       'stores nothing twice when every event has an `event_id`. The body may be compressed with ' +
       `gzip or zstd, and may be \`${NDJSON_MEDIA_TYPE}\`: one event a line, where a line that is ` +

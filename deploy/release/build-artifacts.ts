@@ -131,7 +131,7 @@ function buildSbom(folder: string): string {
   return name
 }
 
-/** Without a key, one that nobody keeps signs: enough to see that the document can be signed. */
+/** Without a key, a throwaway key signs: enough to see that the document can be signed. */
 async function signContract(folder: string, keyPath: string | null) {
   const files = { contract: 'openapi.signed.json', keys: 'jwks.json' }
   const sign = (path: string) =>

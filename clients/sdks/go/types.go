@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 26f0c8b5b13c5356baab783fee01f3e69128069255c54204e86f6469946a4840). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 cf1e103524ecfb5d6df25ec8e112f5b2a63b79e8861ef52c515d268be1e5e1da). DO NOT EDIT.
 
 package signalbox
 

@@ -148,7 +148,7 @@ function interpretAnswer(words: string[]): AnswerText {
   }
 }
 
-/** `PA_CONSENT_TYPE_NO_CONSENT`: whatever stands before it. */
+/** `PA_CONSENT_TYPE_NO_CONSENT`: any words may stand before it. */
 const NO_CONSENT = /(?:^| )(?:no|without) consent$/
 
 function countOrFill(words: string[], told: string[], isAboutAll: boolean): Answer {
@@ -169,7 +169,7 @@ function toPlainAnswer(words: string[], isAboutAll: boolean): Answer {
   return words.length === 1 && words[0] === 'consent' ? 'yes' : 'unclear'
 }
 
-/** `NOT_REQUIRED` and `NO_CHOICE`: nobody was asked, or nobody answered. */
+/** `NOT_REQUIRED` and `NO_CHOICE`: the person was not asked, or did not answer. */
 const NOT_ASKED = new RegExp(
   '\\bnot (set|required|needed|applicable|configured|asked|available|answered)\\b|' +
     '^(consent )?no (choice|interaction|decision|response)$',

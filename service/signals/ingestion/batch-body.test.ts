@@ -67,7 +67,7 @@ it('refuses a JSON batch as a whole when it is no JSON, and stores nothing', asy
   assert.equal((await service.read('order-1001')).status, 404)
 })
 
-it('finds the list of events whatever is around it', async test => {
+it('finds the list of events among other members and white space', async test => {
   const service = await startTestService(test)
   for (const [index, [before, after]] of [
     ['{"events":[', ']}'],

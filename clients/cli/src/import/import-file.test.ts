@@ -77,7 +77,7 @@ it('reads standard input, and says where the reader of a folder went wrong', asy
   assert.match(stdout, /^standard input: 2 lines\n {2}✓ 2 stored\n$/)
 })
 
-it('waits for the limit of the tracker and goes on, whatever a batch has left', async test => {
+it('waits for the limit of the tracker, then sends the rest of a batch', async test => {
   const { folder, run } = await startCli(test, {
     limits: { trackerRatePerSecond: 50 },
     isShared: false,

@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 26f0c8b5b13c5356baab783fee01f3e69128069255c54204e86f6469946a4840). Do not edit.
+// Generated from the contract 0.5.0 (sha256 cf1e103524ecfb5d6df25ec8e112f5b2a63b79e8861ef52c515d268be1e5e1da). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number

@@ -4,10 +4,10 @@ import { it, type TestContext } from 'node:test'
 import { findContractProblems } from '@signalbox/graph-simulator/pinterest/contract/pinterest-contract.ts'
 import { expireLeases } from '../../../../testing/fixtures/deliveries.ts'
 import { samplePurchase } from '../../../../testing/fixtures/sample-events.ts'
-import { startTestService, type TestService } from '../../../../testing/fixtures/service.ts'
+import { startTestService } from '../../../../testing/fixtures/service.ts'
 import { listConversions, scriptPlatformFaults } from '../../../../testing/fixtures/simulator.ts'
 import { readStoredText } from '../../../../testing/fixtures/stored-text.ts'
-import { connectSimulated } from '../../../../testing/fixtures/two-platforms.ts'
+import { connectSimulated, readOtherDelivery } from '../../../../testing/fixtures/two-platforms.ts'
 
 const EMAIL = 'Jane.Roe@example.com'
 
@@ -16,18 +16,6 @@ async function startWithPinterest(test: TestContext) {
   const service = await startTestService(test)
   const { config } = await connectSimulated(service, 'pinterest')
   return { service, account: String(config.ad_account_id) }
-}
-
-async function readDelivery(service: TestService, eventId: string) {
-  const { body } = await service.read(eventId)
-  const deliveries = body.deliveries as {
-    destination_id: string
-    status: string
-    explanation: string
-  }[]
-  const found = deliveries.find(one => one.destination_id !== service.tracker.destinationId)
-  assert.ok(found)
-  return found
 }
 
 function offlinePurchase(event_id: string) {
@@ -105,7 +93,7 @@ it('reaches each platform under its own consent', async test => {
   await service.deliver()
   const received = await listConversions(service.simulatorUrl, 'pinterest')
   assert.deepEqual(received.map(({ event_id }) => event_id).sort(), ['both', 'no-meta'])
-  assert.equal((await readDelivery(service, 'no-pinterest')).status, 'skipped:consent')
+  assert.equal((await readOtherDelivery(service, 'no-pinterest')).status, 'skipped:consent')
 })
 
 it('limits the processing of an event that names a restriction', async test => {
@@ -131,7 +119,7 @@ it('never sends offline events again after a request without results', async tes
   await scriptPlatformFaults('pinterest')(service.simulatorUrl, [{ times: 1, omit_results: true }])
   await service.deliver()
   for (const event_id of ['a', 'b', 'c']) {
-    const { status, explanation } = await readDelivery(service, event_id)
+    const { status, explanation } = await readOtherDelivery(service, event_id)
     assert.equal(status, 'failed:unknown')
     assert.match(explanation, /would count a copy/)
   }
@@ -151,7 +139,7 @@ it('finds the failed event of a request without results by halving, for web even
   ])
   await service.deliver()
   const statuses = await Promise.all(
-    ['a', 'b', 'c', 'd'].map(async id => (await readDelivery(service, id)).status),
+    ['a', 'b', 'c', 'd'].map(async id => (await readOtherDelivery(service, id)).status),
   )
   assert.deepEqual(statuses, ['accepted', 'accepted', 'failed:permanent', 'accepted'])
   const received = await listConversions(service.simulatorUrl, 'pinterest')
@@ -165,7 +153,7 @@ it('sends an offline event once, even if the answer is lost or the worker dies',
   ])
   await service.submit(offlinePurchase('lost-answer'))
   await service.deliver()
-  assert.equal((await readDelivery(service, 'lost-answer')).status, 'failed:unknown')
+  assert.equal((await readOtherDelivery(service, 'lost-answer')).status, 'failed:unknown')
 
   await service.submit(offlinePurchase('dead-worker'))
   await service.database.pool.query(
@@ -176,7 +164,7 @@ it('sends an offline event once, even if the answer is lost or the worker dies',
   )
   await expireLeases(service.database)
   await service.deliver()
-  assert.equal((await readDelivery(service, 'dead-worker')).status, 'failed:unknown')
+  assert.equal((await readOtherDelivery(service, 'dead-worker')).status, 'failed:unknown')
   service.clock.advance(3_600)
   await service.deliver()
   const received = await listConversions(service.simulatorUrl, 'pinterest')
@@ -193,10 +181,10 @@ it('retries a web event whose answer was lost, which counts once', async test =>
   ])
   await service.submit(samplePurchase({ user_data: { em: EMAIL } }))
   await service.deliver()
-  assert.equal((await readDelivery(service, 'order-1001')).status, 'retrying')
+  assert.equal((await readOtherDelivery(service, 'order-1001')).status, 'retrying')
   service.clock.advance(60)
   await service.deliver()
-  assert.equal((await readDelivery(service, 'order-1001')).status, 'accepted')
+  assert.equal((await readOtherDelivery(service, 'order-1001')).status, 'accepted')
   const received = await listConversions(service.simulatorUrl, 'pinterest')
   assert.deepEqual(
     received.map(({ deduplicated }) => deduplicated),

@@ -7,7 +7,11 @@ import { samplePageView, samplePurchase } from '../../../../testing/fixtures/sam
 import { startTestService, type TestService } from '../../../../testing/fixtures/service.ts'
 import { listConversions, scriptPlatformFaults } from '../../../../testing/fixtures/simulator.ts'
 import { readStoredText } from '../../../../testing/fixtures/stored-text.ts'
-import { connectSimulated, readStatuses } from '../../../../testing/fixtures/two-platforms.ts'
+import {
+  connectSimulated,
+  readOtherDelivery,
+  readStatuses,
+} from '../../../../testing/fixtures/two-platforms.ts'
 
 const EMAIL = 'Jane.Roe@example.com'
 const TOKEN = 'snap-token-4711.abc_def'
@@ -21,14 +25,6 @@ async function startWithSnapchat(
   const options = { credential: TOKEN, ...routing }
   const { config, destinationId } = await connectSimulated(service, 'snapchat', options)
   return { service, asset: String(config.asset_id), destinationId }
-}
-
-async function readDelivery(service: TestService, eventId: string) {
-  const { body } = await service.read(eventId)
-  const deliveries = body.deliveries as { destination_id: string; status: string }[]
-  const found = deliveries.find(one => one.destination_id !== service.tracker.destinationId)
-  assert.ok(found)
-  return found
 }
 
 const received = ({ simulatorUrl }: TestService) => listConversions(simulatorUrl, 'snapchat')
@@ -101,7 +97,7 @@ it('reaches each platform under its own consent, by any name of Snapchat', async
   const ids = (await received(service)).map(({ event_id }) => event_id)
   assert.deepEqual(ids.sort(), ['both', 'no-meta'])
   for (const name of names) {
-    assert.equal((await readDelivery(service, name)).status, 'skipped:consent', name)
+    assert.equal((await readOtherDelivery(service, name)).status, 'skipped:consent', name)
   }
 })
 
@@ -144,7 +140,7 @@ it('finds the bad event of a refused request, and stores nothing that Snapchat r
   ])
   await service.deliver()
   const statuses = await Promise.all(
-    ['a', 'b', 'c', 'd'].map(async id => (await readDelivery(service, id)).status),
+    ['a', 'b', 'c', 'd'].map(async id => (await readOtherDelivery(service, id)).status),
   )
   assert.deepEqual(statuses, ['accepted', 'accepted', 'failed:permanent', 'accepted'])
   assert.deepEqual((await received(service)).map(({ event_id }) => event_id).sort(), [
@@ -152,7 +148,7 @@ it('finds the bad event of a refused request, and stores nothing that Snapchat r
     'b',
     'd',
   ])
-  const shown = JSON.stringify(await readDelivery(service, 'c'))
+  const shown = JSON.stringify(await readOtherDelivery(service, 'c'))
   assert.match(shown, /Unhashed PII/)
   const stored = await readStoredText(service.database)
   for (const secret of [digest, TOKEN]) assert.ok(!shown.includes(secret), secret)
@@ -166,7 +162,7 @@ it('counts an event once whose answer was lost, or whose worker died', async tes
   await scriptPlatformFaults('snapchat')(service.simulatorUrl, [fault])
   await service.submit(samplePurchase({ event_id: 'lost-answer', user_data: { em: EMAIL } }))
   await service.deliver()
-  assert.equal((await readDelivery(service, 'lost-answer')).status, 'retrying')
+  assert.equal((await readOtherDelivery(service, 'lost-answer')).status, 'retrying')
   await service.submit(samplePurchase({ event_id: 'dead-worker', user_data: { em: EMAIL } }))
   await service.database.pool.query(
     `update delivery_queue set status = 'sent', status_reason = 'handed_over', attempt_count = 1,
@@ -178,7 +174,7 @@ it('counts an event once whose answer was lost, or whose worker died', async tes
   service.clock.advance(60)
   await service.deliver()
   for (const id of ['lost-answer', 'dead-worker']) {
-    assert.equal((await readDelivery(service, id)).status, 'accepted', id)
+    assert.equal((await readOtherDelivery(service, id)).status, 'accepted', id)
   }
   const counted = (await received(service)).filter(({ deduplicated }) => !deduplicated)
   assert.deepEqual(counted.map(({ event_id }) => event_id).sort(), ['dead-worker', 'lost-answer'])

@@ -5,7 +5,7 @@ import { samplePurchase } from '../../../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../../../testing/fixtures/service.ts'
 import { listConversions, scriptPlatformFaults } from '../../../../testing/fixtures/simulator.ts'
 import { readStoredText } from '../../../../testing/fixtures/stored-text.ts'
-import { connectSimulated } from '../../../../testing/fixtures/two-platforms.ts'
+import { connectSimulated, readOtherDelivery } from '../../../../testing/fixtures/two-platforms.ts'
 
 const EMAIL = 'Jane.Roe@example.com'
 const PHONE = '+86 138 0013 8000'
@@ -16,18 +16,6 @@ async function startWithTiktok(test: TestContext) {
   const { config } = await connectSimulated(service, 'tiktok')
   const list = () => listConversions(service.simulatorUrl, 'tiktok')
   return { service, config, list }
-}
-
-async function readDelivery(service: TestService, eventId: string) {
-  const { body } = await service.read(eventId)
-  const deliveries = body.deliveries as {
-    destination_id: string
-    status: string
-    explanation: string
-  }[]
-  const found = deliveries.find(one => one.destination_id !== service.tracker.destinationId)
-  assert.ok(found)
-  return found
 }
 
 function submit(service: TestService, event_id: string, changes: Record<string, unknown> = {}) {
@@ -80,7 +68,7 @@ it('reaches each platform under its own consent', async test => {
   await service.deliver()
   assert.deepEqual((await list()).map(({ event_id }) => event_id).sort(), ['both', 'no-meta'])
   for (const id of ['refused-0', 'refused-vendor']) {
-    assert.equal((await readDelivery(service, id)).status, 'skipped:consent')
+    assert.equal((await readOtherDelivery(service, id)).status, 'skipped:consent')
   }
 })
 
@@ -100,7 +88,7 @@ it('sends web and offline events of one batch in a request each', async test => 
     ['web-2', config.pixel_code],
   ])
   for (const id of ['web-1', 'store-2']) {
-    assert.equal((await readDelivery(service, id)).status, 'accepted')
+    assert.equal((await readOtherDelivery(service, id)).status, 'accepted')
   }
 })
 
@@ -113,7 +101,7 @@ it('finds the one bad event of a batch, and stores no message of TikTok', async 
   ])
   await service.deliver()
   const statuses = await Promise.all(
-    ['a', 'b', 'c', 'd'].map(async id => (await readDelivery(service, id)).status),
+    ['a', 'b', 'c', 'd'].map(async id => (await readOtherDelivery(service, id)).status),
   )
   assert.deepEqual(statuses, ['accepted', 'accepted', 'failed:permanent', 'accepted'])
   assert.equal((await list()).length, 3)
@@ -125,10 +113,10 @@ it('retries an event whose answer was lost, which counts once', async test => {
   await scriptPlatformFaults('tiktok')(service.simulatorUrl, [{ times: 1, abort: 'after_store' }])
   await submit(service, 'order-1')
   await service.deliver()
-  assert.equal((await readDelivery(service, 'order-1')).status, 'retrying')
+  assert.equal((await readOtherDelivery(service, 'order-1')).status, 'retrying')
   service.clock.advance(60)
   await service.deliver()
-  assert.equal((await readDelivery(service, 'order-1')).status, 'accepted')
+  assert.equal((await readOtherDelivery(service, 'order-1')).status, 'accepted')
   assert.deepEqual(
     (await list()).map(({ deduplicated }) => deduplicated),
     [false, true],
@@ -143,8 +131,8 @@ it('sends no refund and no opt-out that TikTok could not follow', async test => 
   })
   await submit(service, 'opted-out', { opt_out: true })
   await service.deliver()
-  assert.equal((await readDelivery(service, 'refund-1')).status, 'failed:permanent')
-  assert.equal((await readDelivery(service, 'opted-out')).status, 'failed:permanent')
+  assert.equal((await readOtherDelivery(service, 'refund-1')).status, 'failed:permanent')
+  assert.equal((await readOtherDelivery(service, 'opted-out')).status, 'failed:permanent')
   assert.deepEqual(await list(), [])
 })
 
