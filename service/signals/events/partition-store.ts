@@ -145,7 +145,7 @@ async function ensurePartition(
   const until = formatBound(end, key)
   if (await hasPartition(database, { table, name, from })) return true
   const { rows } = await sql`
-    select true from ${sql.table(`${table}_default`)}
+    select 1 from ${sql.table(`${table}_default`)}
     where ${sql.ref(key)} >= ${sql.lit(from)} and ${sql.ref(key)} < ${sql.lit(until)}
     limit 1`.execute(query)
   if (rows.length > 0) return true
@@ -177,13 +177,13 @@ async function hasPartition(
   const { rows } = await sql<{ is_present: boolean; has_legacy: boolean }>`
     select to_regclass(${`signalbox_store.${name}`}) is not null as is_present,
       exists (
-        select true from pg_inherits
+        select 1 from pg_inherits
         where inhparent = to_regclass(${`signalbox_store.${table}`})
           and inhrelid = to_regclass(${`signalbox_store.${table}_legacy`})
       ) as has_legacy`.execute(query)
   if (rows[0]?.is_present || !rows[0]?.has_legacy) return rows[0]?.is_present === true
   const legacy = await sql`
-    select true from legacy_events where until > ${from}::timestamptz`.execute(query)
+    select 1 from legacy_events where until > ${from}::timestamptz`.execute(query)
   return legacy.rows.length > 0
 }
 
@@ -241,7 +241,7 @@ export async function readRetentionLag(
 /** Whether a service has ever started here: the first thing that it creates is partitions. */
 export async function hasPartitions({ pool }: Database): Promise<boolean> {
   const { rows } = await pool.query(
-    `select true from pg_inherits join pg_class on pg_class.oid = inhrelid
+    `select 1 from pg_inherits join pg_class on pg_class.oid = inhrelid
      where inhparent = 'signalbox_store.event_payloads'::regclass
        and relname <> 'event_payloads_default'
      limit 1`,
