@@ -43,12 +43,25 @@ export function readList(statements: ConsentStatements, place: Place, member: Li
     addMissingAdvertising(statements, place, { field: member.field, isForm: false })
     return true
   }
+  const hasAdvertising = items.some(({ subject }) => subject.subject === 'advertising')
+  if (list !== 'rejected' && isActiveGroups(value) && !hasAdvertising) {
+    const isForm = meaning.isForm && items.every(isInForm)
+    addMissingAdvertising(statements, place, { field: member.field, isForm })
+    return true
+  }
   if (list === null || (value.length > 0 && items.length === 0)) {
     return isListOfUnknownServices(member) && addServices(statements, place, member)
   }
   if (list === 'rejected') addRejected(statements, place, { field: member.field, items })
   else addAccepted(statements, place, { member: { ...member, value }, items, list })
   return true
+}
+
+/** Groups of OneTrust's template with the necessary ones: those are active under any name. */
+function isActiveGroups(value: unknown[]): boolean {
+  const isGroup = (item: unknown) =>
+    typeof item === 'string' && /^(?:C00\d\d|S?SPD_BG)$/i.test(item)
+  return value.every(isGroup) && value.some(item => /^C0001$/i.test(`${item}`))
 }
 
 /** `privacy_flags: ["do_not_sell"]` and `["LDU"]` say so under any name that describes nothing. */
@@ -237,9 +250,9 @@ export function addOtherVendors(
   }
 }
 
-/** Social media are not all of advertising. */
+/** Social media are not all of advertising, and neither is the storage that it needs. */
 function isOfAdvertising({ subject }: Item): boolean {
-  return subject.subject !== 'social_media'
+  return subject.subject !== 'social_media' && subject.subject !== 'tcf_1'
 }
 
 /** Didomi's `purposes: ["cookies"]` is purpose 1 alone. */

@@ -80,7 +80,7 @@ const WORDS: Record<WordKind, string> = {
     phone telephone call calls telemarketing newsletter newsletters whatsapp messenger post postal
     letter letters fax viber telegram chat login`,
   subscription: 'subscription subscriptions subscribe subscribed unsubscribe unsubscribed',
-  other_purpose: `ga analytics analytic analytical analysis statistics statistic statistical
+  other_purpose: `ga mtm analytics analytic analytical analysis statistics statistic statistical
     stats statistik statistiques estadisticas performance measurement measurements mesure messung
     medicion functional functionality functionalities fonctionnel funktional preference
     preferences necessary necessaires essential essentials notwendig required strictly strict
