@@ -214,3 +214,10 @@ function findCodedEnd(name: string): NameMeaning | undefined {
 const END_PARTS_MAX = 4
 /** `user_groups` does not end with a form; `my_notice_preferences` does. */
 const SHORT_END_LENGTH = 12
+
+/** Groups of OneTrust's template with the necessary ones: those are active under any name. */
+export function isActiveGroups(value: unknown[]): boolean {
+  const isGroup = (item: unknown) =>
+    typeof item === 'string' && /^(?:C00\d\d|S?SPD_BG)$/i.test(item)
+  return value.every(isGroup) && value.some(item => /^C0001$/i.test(`${item}`))
+}

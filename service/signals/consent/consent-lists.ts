@@ -1,10 +1,12 @@
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
 import { readAnswer } from './consent-answers.ts'
+import { isActiveGroups } from './consent-forms.ts'
 import type { NameMeaning } from './consent-names.ts'
 import {
   addChoice,
   addSubject,
   findMeaningAt,
+  isRefusalOfAll,
   type Member,
   type Place,
   resolveSubject,
@@ -43,6 +45,10 @@ export function readList(statements: ConsentStatements, place: Place, member: Li
     addMissingAdvertising(statements, place, { field: member.field, isForm: false })
     return true
   }
+  if (isRefusalAlone(value) && list === null && !meaning.isLabel) {
+    addMissingAdvertising(statements, place, { field: member.field, isForm: false })
+    return true
+  }
   const hasAdvertising = items.some(({ subject }) => subject.subject === 'advertising')
   if (list !== 'rejected' && isActiveGroups(value) && !hasAdvertising) {
     const isForm = meaning.isForm && items.every(isInForm)
@@ -57,11 +63,10 @@ export function readList(statements: ConsentStatements, place: Place, member: Li
   return true
 }
 
-/** Groups of OneTrust's template with the necessary ones: those are active under any name. */
-function isActiveGroups(value: unknown[]): boolean {
-  const isGroup = (item: unknown) =>
-    typeof item === 'string' && /^(?:C00\d\d|S?SPD_BG)$/i.test(item)
-  return value.every(isGroup) && value.some(item => /^C0001$/i.test(`${item}`))
+/** `actions: ["reject_all"]`, and not the two buttons of a banner. */
+function isRefusalAlone(value: unknown[]): boolean {
+  const answers = value.map(item => readAnswer(typeof item === 'string' ? item : null))
+  return answers.some(isRefusalOfAll) && !answers.some(({ answer }) => answer === 'yes')
 }
 
 /** `privacy_flags: ["do_not_sell"]` and `["LDU"]` say so under any name that describes nothing. */

@@ -86,7 +86,7 @@ function readModeOfItem(statements: ConsentStatements, place: Place, member: Mem
   if (parent === null || parent.isNegative || !/^mode$/i.test(name)) return false
   const { isForm } = findMeaning(place.path.split('.').at(-1) ?? '')
   const isOfWhole = parent.subject === 'everything' && !parent.isForm && !isForm
-  const isOfOther = parent.subject === 'other' && parent !== UNKNOWN_ITEM
+  const isOfOther = parent.subject === 'other' && (parent !== UNKNOWN_ITEM || place.isItem)
   const hasAnswer = Object.keys(owner).some(
     other => other !== name && ['yes', 'no'].includes(readAnswer(owner[other]).answer),
   )

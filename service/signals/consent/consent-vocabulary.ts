@@ -67,7 +67,7 @@ const WORDS: Record<WordKind, string> = {
     general ok okay signal signals command subcommand`,
   all: 'all everything every full',
   negation: 'not no non never dont without off missing absent lack lacking',
-  refusal: `stop stopped consentless unconsented denials refusals rejections deny denied denies
+  refusal: `exclusion exclusions suppression suppressions blocklist stop stopped consentless unconsented denials refusals rejections deny denied denies
     denying denial decline declined
     declines refuse refused refuses
     refusal reject rejected rejects rejecting rejection disallow disallowed disable disabled block

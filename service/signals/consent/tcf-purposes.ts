@@ -22,14 +22,16 @@ export function isPurposeConsents({ path, source }: Place, name: string, value: 
 const TCF_PATH = /(?:^|\.)(?:tcf\w*|tc_?data|iab_?tcf\w*)$/i
 
 const PURPOSES_WORD = /^purposes?$/
-const TCF_WORD = /^(?:tcf|tc|iab|iabtcf|iabeurope)$/
+const TCF_WORD = /^(?:tcf(?:eu)?v?\d?|tc|iab|iabtcf\d?|iabeurope)$/
 /** These are in a name of its purposes; any other word makes it the name of something else. */
 const PURPOSES_NAME_WORD = new RegExp(
-  '^(?:purposes?|tcf|tc|iab|iabtcf|iabeurope|gdpr|eu|v\\d?|cmp|user|users|my|with|by|ids?|list|' +
+  '^(?:purposes?|tcf(?:eu)?v?\\d?|tc|iab|iabtcf\\d?|iabeurope|bits?|bitfield|bitmask|bitstring|' +
+    'gdpr|eu|v\\d?|cmp|user|users|my|with|by|ids?|list|' +
     'numbers?|string|is|are|to|for|has|status|state|all|data|ad|ads|advertising|' +
     'consent(?:s|ed|ing)?|grant(?:s|ed)?|given|allow(?:s|ed)?|accept(?:s|ed)?|approved|agreed|' +
     'permitted|enabled|selected|active|opt(?:ed)?in|authori[sz]ed)$',
 )
+const ANSWER_NAME = /^(?:consent(?:s|ed)?|grant(?:s|ed)|accepted|allowed|denied|refused|rejected)$/i
 const REFUSED_PURPOSES_WORD =
   /^(?:den(?:y|ied)|refused?|reject(?:s|ed)?|declined|disabled|disallowed|revoked|withdrawn|opt(?:ed)?out)$/
 
@@ -48,14 +50,18 @@ export function findNumberedPurposes(
   { path, source }: Place,
   { name, value }: Member,
 ): NumberedPurposes | null {
-  if (!/purpose/i.test(name) || !isNumberList(value)) return null
-  const words = splitWords(name)
-  if (!words.some(word => PURPOSES_WORD.test(word))) return null
+  if (!isNumberList(value)) return null
+  // `userPurposes: {granted: "1,2"}` and `tcf: {granted: [1, 2]}`
+  const owner = path.split('.').at(-1) ?? ''
+  const isInside = ANSWER_NAME.test(name) && (/purposes?$/i.test(owner) || TCF_PATH.test(path))
+  const words = splitWords(isInside ? `${owner} ${name}` : name)
+  const isOfPurposes = words.some(word => PURPOSES_WORD.test(word))
+  if (!isOfPurposes && !isInside) return null
   const refused = words.filter(word => REFUSED_PURPOSES_WORD.test(word))
   const others = words.filter(word => !REFUSED_PURPOSES_WORD.test(word))
   if (!others.every(word => PURPOSES_NAME_WORD.test(word))) return null
-  const isOfTcf =
-    source === 'tcf' || words.some(word => TCF_WORD.test(word)) || TCF_IN_PATH.test(path)
+  const isNamed = words.some(word => TCF_WORD.test(word)) || PURPOSE_BITS.test(String(value))
+  const isOfTcf = isOfPurposes && (isNamed || source === 'tcf' || TCF_IN_PATH.test(path))
   if (!isOfTcf && words.length < 2) return null
   return { isRefused: refused.length % 2 === 1, isOfTcf }
 }
@@ -65,7 +71,7 @@ const TCF_IN_PATH = /(?:^|\.)(?:tcf\w*|tc_?data|iab_?tcf\w*)(?:\.|$)/i
 /** Purposes by their numbers: a list, or a text such as `1`, `1,3,7` and `1|7`. */
 function isNumberList(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0 && value.every(isPurposeId)
-  return isScalar(value) && NUMBER_LIST.test(`${value}`)
+  return isScalar(value) && (NUMBER_LIST.test(`${value}`) || PURPOSE_BITS.test(`${value}`))
 }
 
 /**
@@ -79,8 +85,8 @@ export function addNumberedPurposes(
 ): void {
   const { field, value } = member
   const { isRefused, isOfTcf } = found
-  const numbers = (Array.isArray(value) ? value.join() : String(value)).match(/\d+/g) ?? []
-  const ids = numbers.map(Number)
+  const text = Array.isArray(value) ? value.join() : String(value)
+  const ids = PURPOSE_BITS.test(text) ? readBits(text) : (text.match(/\d+/g) ?? []).map(Number)
   statements.withOthers.add(place.source)
   if (isRefused) {
     for (const id of ids) {
@@ -150,6 +156,10 @@ export const PURPOSE_BITS = /^[01]{4,24}$/
 
 const NUMBER_LIST = /^[\s,;|[]*\d{1,2}(?:[\s,;|]+\d{1,2})*[\s,;|\]]*$/
 
+function readBits(bits: string): number[] {
+  return [...bits].flatMap((bit, index) => (bit === '1' ? [index + 1] : []))
+}
+
 function listConsented(name: string, value: unknown): number[] | null {
   // "1" under a name in the plural is a list of one; in the singular it may be a yes.
   const isList = typeof value === 'string' && NUMBER_LIST.test(value)
@@ -160,9 +170,7 @@ function listConsented(name: string, value: unknown): number[] | null {
   if (typeof value === 'string' && readAnswer(value).answer === 'no') return []
   // The key of a mobile app has a bit for each purpose up to the last one that is consented.
   const bits = /iabtcf/i.test(name) ? /^[01]{1,24}$/ : PURPOSE_BITS
-  if (typeof value === 'string' && bits.test(value)) {
-    return [...value].flatMap((bit, index) => (bit === '1' ? [index + 1] : []))
-  }
+  if (typeof value === 'string' && bits.test(value)) return readBits(value)
   if (isListOfBooleans(value)) {
     return value.flatMap((consent, index) => (consent ? [index + 1] : []))
   }
