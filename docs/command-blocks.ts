@@ -219,7 +219,12 @@ export const TESTED: readonly TestedBlock[] = [
   },
   {
     page: `${OPERATIONS}/people.md`,
-    begins: 'npx signalbox-server people',
+    begins: 'npx signalbox-server people add-owner',
+    expected: /bob@shop\.example is an owner of workspace \d+ now/,
+  },
+  {
+    page: `${OPERATIONS}/people.md`,
+    begins: 'npx signalbox-server people disable',
     expected: /disabled[\s\S]*active/,
   },
   {
@@ -354,7 +359,7 @@ export const UNTESTED: readonly UntestedBlock[] = [
   },
   {
     page: `${OPERATIONS}/deploy.md`,
-    begins: 'kubectl exec',
+    begins: 'kubectl exec --stdin',
     coveredBy: 'needs a cluster; deploy/container/image-content.test.ts runs the command without',
   },
   {

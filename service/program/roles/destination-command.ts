@@ -15,6 +15,7 @@ import {
   describePlatforms,
   readConnection,
   readConnectionRequest,
+  refuseSimulatorTarget,
   TOKEN_NOT_CHECKED,
 } from './connection-options.ts'
 import { runOnStore } from './open-store.ts'
@@ -58,6 +59,7 @@ async function runConnect(
   const isSimulated = 'simulated' in connection
   const name = isSimulated ? connection.simulated : connection.platform
   const platform = platforms.find(name) ?? platforms.default
+  if (isSimulated) refuseSimulatorTarget(settings, platform)
   const connected = isSimulated
     ? simulatedDestination(platform)
     : await readConnection(context, connection, platforms)
