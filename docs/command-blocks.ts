@@ -182,6 +182,11 @@ export const TESTED: readonly TestedBlock[] = [
   },
   {
     page: `${OPERATIONS}/credentials.md`,
+    begins: 'npx signalbox-server destination pause',
+    expected: /is paused by a person\.[\s\S]*is active\.[\s\S]*Main dataset is active\./,
+  },
+  {
+    page: `${OPERATIONS}/credentials.md`,
     begins: 'npx signalbox-server credential list',
     expected: /active/,
     before: '"$EDITOR" meta-token',

@@ -26,12 +26,12 @@ export async function listOwnerlessWorkspaces(
   const { rows } = await pool.query({
     text: `select id from workspaces
            where status = 'active' and not exists (
-             select from members
+             select 1 from members
              join people.users person on person.id = members.user_id
              where members.workspace_id = workspaces.id
                and members.role = 'owner' and person.status = 'active'
            )
-           order by id limit $1`,
+           order by id limit $1::integer`,
     values: [limit],
     query_timeout: QUERY_TIMEOUT_MILLISECONDS,
   } as { text: string })
