@@ -117,7 +117,7 @@ export function isOfAll(parent: Subject | null): boolean {
 /** Codes reach the objects inside, as in `hu-consent: {categories: {4: true}}`. */
 function findCodes(place: Place, { name, value, meaning }: Member): Place['codes'] {
   if (meaning.codes !== null) return meaning.codes
-  if (name.toLowerCase() === 'purposes' && isObject(value) && hasIubendaNumbers(value)) {
+  if (/purposes$/i.test(name) && isObject(value) && hasIubendaNumbers(value)) {
     return findMeaning('iubenda-purposes').codes
   }
   const { subject } = meaning

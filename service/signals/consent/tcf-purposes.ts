@@ -50,28 +50,56 @@ export function findNumberedPurposes(
   { path, source }: Place,
   { name, value }: Member,
 ): NumberedPurposes | null {
-  if (!isNumberList(value)) return null
+  if (listIds(value) === null) return null
   // `userPurposes: {granted: "1,2"}` and `tcf: {granted: [1, 2]}`
   const owner = path.split('.').at(-1) ?? ''
   const isInside = ANSWER_NAME.test(name) && (/purposes?$/i.test(owner) || TCF_PATH.test(path))
-  const words = splitWords(isInside ? `${owner} ${name}` : name)
+  const spaced = name.replace(/(\d)(?=purpose)/i, '$1 ')
+  const words = splitWords(isInside ? `${owner} ${name}` : spaced)
   const isOfPurposes = words.some(word => PURPOSES_WORD.test(word))
-  if (!isOfPurposes && !isInside) return null
+  // `tcfGranted: [1, 2, 7]`
+  const isShort =
+    words.length === 2 && TCF_WORD.test(`${words[0]}`) && ANSWER_NAME.test(`${words[1]}`)
+  if (!isOfPurposes && !isInside && !isShort) return null
   const refused = words.filter(word => REFUSED_PURPOSES_WORD.test(word))
   const others = words.filter(word => !REFUSED_PURPOSES_WORD.test(word))
   if (!others.every(word => PURPOSES_NAME_WORD.test(word))) return null
   const isNamed = words.some(word => TCF_WORD.test(word)) || PURPOSE_BITS.test(String(value))
   const isOfTcf = isOfPurposes && (isNamed || source === 'tcf' || TCF_IN_PATH.test(path))
-  if (!isOfTcf && words.length < 2) return null
+  if (!isOfTcf && (words.length < 2 || isNumberedObject(value))) return null
   return { isRefused: refused.length % 2 === 1, isOfTcf }
 }
 
 const TCF_IN_PATH = /(?:^|\.)(?:tcf\w*|tc_?data|iab_?tcf\w*)(?:\.|$)/i
 
-/** Purposes by their numbers: a list, or a text such as `1`, `1,3,7` and `1|7`. */
-function isNumberList(value: unknown): boolean {
-  if (Array.isArray(value)) return value.length > 0 && value.every(isPurposeId)
-  return isScalar(value) && (NUMBER_LIST.test(`${value}`) || PURPOSE_BITS.test(`${value}`))
+/**
+ * Purposes by their numbers: a list, a text such as `1`, `1,3,7` and `1|7`, bits, or an answer for
+ * each number, `{1: true, 4: false}` and `[{id: 1, granted: true}]`. Null for anything else.
+ */
+function listIds(value: unknown): number[] | null {
+  if (isNumberedObject(value)) {
+    return Object.keys(value)
+      .filter(key => isYes(value[key]))
+      .map(Number)
+  }
+  if (Array.isArray(value)) {
+    if (value.length > 0 && value.every(isPurposeId)) return value.map(Number)
+    return isListOfItems(value) ? value.filter(readItem).map(({ id }) => Number(id)) : null
+  }
+  const text = isScalar(value) ? `${value}` : ''
+  if (PURPOSE_BITS.test(text)) return readBits(text)
+  return NUMBER_LIST.test(text) ? (text.match(/\d+/g) ?? []).map(Number) : null
+}
+
+function isNumberedObject(value: unknown): value is UntrustedObject {
+  if (!isObject(value)) return false
+  const keys = Object.keys(value)
+  const isAnswered = (key: string) => ['yes', 'no'].includes(readAnswer(value[key]).answer)
+  return keys.length > 0 && keys.every(key => isPurposeId(key) && isAnswered(key))
+}
+
+function isYes(value: unknown): boolean {
+  return readAnswer(value).answer === 'yes'
 }
 
 /**
@@ -85,8 +113,7 @@ export function addNumberedPurposes(
 ): void {
   const { field, value } = member
   const { isRefused, isOfTcf } = found
-  const text = Array.isArray(value) ? value.join() : String(value)
-  const ids = PURPOSE_BITS.test(text) ? readBits(text) : (text.match(/\d+/g) ?? []).map(Number)
+  const ids = listIds(value) ?? []
   statements.withOthers.add(place.source)
   if (isRefused) {
     for (const id of ids) {
@@ -111,9 +138,16 @@ const PURPOSE_ID_MAX = 11
 
 /** `[{id: 1, consent: true}]`, as Usercentrics and others have the purposes. */
 function isListOfItems(value: unknown): value is UntrustedObject[] {
-  const isItem = (item: unknown) =>
-    isObject(item) && isPurposeId(item.id) && Object.hasOwn(item, 'consent')
-  return Array.isArray(value) && value.length > 0 && value.every(isItem)
+  return Array.isArray(value) && value.length > 0 && value.every(item => readItem(item) !== null)
+}
+
+/** The answer of a purpose by its number; null where it has none. */
+function readItem(item: unknown): boolean | null {
+  if (!isObject(item) || !isPurposeId(item.id)) return null
+  const { id: _id, ...members } = item
+  const answers = Object.values(members).map(member => readAnswer(member).answer)
+  if (answers.includes('no')) return false
+  return answers.includes('yes') ? true : null
 }
 
 function isEmptyObject(value: unknown): boolean {
@@ -154,7 +188,7 @@ export function readTcfPurposes(
 /** A bit for each purpose, as mobile SDKs have them. */
 export const PURPOSE_BITS = /^[01]{4,24}$/
 
-const NUMBER_LIST = /^[\s,;|[]*\d{1,2}(?:[\s,;|]+\d{1,2})*[\s,;|\]]*$/
+const NUMBER_LIST = /^[\s,;|[]*\d{1,2}(?:[\s,;|-]+\d{1,2})*[\s,;|\]]*$/
 
 function readBits(bits: string): number[] {
   return [...bits].flatMap((bit, index) => (bit === '1' ? [index + 1] : []))
@@ -163,7 +197,7 @@ function readBits(bits: string): number[] {
 function listConsented(name: string, value: unknown): number[] | null {
   // "1" under a name in the plural is a list of one; in the singular it may be a yes.
   const isList = typeof value === 'string' && NUMBER_LIST.test(value)
-  if (isList && (/[,;|]/.test(value) || /purposes/i.test(name))) {
+  if (isList && (/[,;|-]/.test(value) || /purposes/i.test(name))) {
     return value.match(/\d+/g)?.map(Number) ?? []
   }
   // `NONE`, as Sourcepoint says of all purposes.
@@ -175,10 +209,7 @@ function listConsented(name: string, value: unknown): number[] | null {
     return value.flatMap((consent, index) => (consent ? [index + 1] : []))
   }
   if (Array.isArray(value) && value.length === 0) return []
-  if (isListOfItems(value)) {
-    const consents = value.filter(({ consent }) => readAnswer(consent).answer === 'yes')
-    return consents.map(({ id }) => Number(id))
-  }
+  if (isListOfItems(value)) return value.filter(readItem).map(({ id }) => Number(id))
   if (isEmptyObject(value)) return []
   if (!hasNumbers(value)) return null
   if (Array.isArray(value)) return value.filter(isPurposeId).map(Number)
