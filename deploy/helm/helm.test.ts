@@ -1,11 +1,13 @@
 // Full run only: compiles Helm from source, some minutes the first time.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { globSync, mkdtempSync, rmSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { parseAllDocuments } from 'yaml'
+import { listSettings } from '../../service/runtime/settings/settings.ts'
+import { PLATFORM_SETTINGS } from '../../service/signals/platforms/registry.ts'
 import {
   findProgram,
   installOnce,
@@ -124,6 +126,15 @@ it('two releases in one namespace share no name and no pod, and other values are
     budgets.map(({ metadata, spec }) => [metadata.name, spec.minAvailable]),
     [['eu-signalbox-deliver', 3]],
     'one pod alone has no budget, which would keep its node from being drained',
+  )
+})
+
+it('the schema of the values refuses every setting that is a secret', () => {
+  const schema = JSON.parse(readFileSync(join(ROOT, CHART, 'values.schema.json'), 'utf8'))
+  const secrets = listSettings(PLATFORM_SETTINGS).filter(([, { isSecret }]) => isSecret)
+  assert.deepEqual(
+    schema.properties.settings.properties,
+    Object.fromEntries(secrets.map(([, { variable }]) => [variable, false])),
   )
 })
 

@@ -24,7 +24,7 @@ export function createMetricsRegistry(): MetricsRegistry {
   return registry
 }
 
-/** Gauges of the library that are named as counters. The gauges by type beside them add up to each. */
+/** Gauges of the library that are named as counters: the sums of the gauges by type beside them. */
 const SUMS_NAMED_AS_COUNTERS = ['handles', 'requests', 'resources'].map(
   what => `nodejs_active_${what}_total`,
 )

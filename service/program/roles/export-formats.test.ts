@@ -17,9 +17,16 @@ function createRecord(number: number): ExportRecord {
   const at = new Date(Date.UTC(2026, 0, 1) + number).toISOString()
   const score = decimalToken(`${number % 2 ? '-' : ''}123456789012345.${100_000 + number}`)
   return {
-    ...{ id: number, workspace_id: 1, signal_tracker_id: 'é'.repeat(3), destination_id: null },
-    ...{ score, week_over_week_change: null, alerted: number % 3 === 0 },
-    ...{ platform_response: { number, text: '"' }, measured_at: at, created_at: at },
+    id: number,
+    workspace_id: 1,
+    signal_tracker_id: 'é'.repeat(3),
+    destination_id: null,
+    score,
+    week_over_week_change: null,
+    alerted: number % 3 === 0,
+    platform_response: { number, text: '"' },
+    measured_at: at,
+    created_at: at,
     updated_at: at,
   }
 }
@@ -63,10 +70,16 @@ it('a Parquet file that was continued at each row group equals one that was not'
        sum(cast(platform_response->>'$.number' as integer))::integer as numbers`,
   )
   assert.deepEqual(summary, {
-    ...{ records: RECORDS, ids: RECORDS, present: 0, sum: '-0.022500' },
-    ...{ smallest: '-123456789012345.144999', alerted: true },
-    ...{ money: 'DECIMAL(21,6)', time: 'TIMESTAMP WITH TIME ZONE' },
-    ...{ newest: '2026-01-01 00:00:44.999+00', text: 'ééé' },
+    records: RECORDS,
+    ids: RECORDS,
+    present: 0,
+    sum: '-0.022500',
+    smallest: '-123456789012345.144999',
+    alerted: true,
+    money: 'DECIMAL(21,6)',
+    time: 'TIMESTAMP WITH TIME ZONE',
+    newest: '2026-01-01 00:00:44.999+00',
+    text: 'ééé',
     numbers: (RECORDS * (RECORDS - 1)) / 2,
   })
   const groups = await queryFile(path, 'select distinct row_group_id', 'parquet_metadata')

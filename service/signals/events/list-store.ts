@@ -159,7 +159,9 @@ const EVENTS_FROM = `
 
 /** Of an identity, an export has the digests alone. */
 const decodeExported = ({ user_data }: { user_data: unknown }) => ({
-  ...{ identityMark: UNMARKED_IDENTITY, plain: {}, clickIds: {} },
+  identityMark: UNMARKED_IDENTITY,
+  plain: {},
+  clickIds: {},
   digests: decodeOwnDigests(user_data),
 })
 
