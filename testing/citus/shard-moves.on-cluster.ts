@@ -46,46 +46,6 @@ it('loses no event when a shard is moved under load', { skip }, async test => {
   test.diagnostic(summarizeLoad(load))
 })
 
-it('loses no event when a tracker gets a shard of its own on another node', {
-  skip,
-}, async test => {
-  const { service, trackers } = await serviceWithTrackers(test)
-  const [largest, ...others] = trackers as [ProvisionedTracker, ...ProvisionedTracker[]]
-  const from = await findTrackerPort(service, largest.trackerId)
-  const to = cluster.ports.slice(1).find(port => port !== from) as number
-  const ports = await Promise.all(others.map(one => findTrackerPort(service, one.trackerId)))
-  const load = startEventLoad(service, trackers)
-  await pause(1_000)
-  // The statements of docs/operations/scale.md.
-  const { pool } = service.database
-  await pool.query(
-    `select isolate_tenant_to_new_shard('destinations', $1::uuid, 'CASCADE',
-       shard_transfer_mode => 'auto')`,
-    [largest.trackerId],
-  )
-  await pool.query(
-    `select citus_move_shard_placement(shardid, '127.0.0.1', $2::integer, '127.0.0.1', $3::integer,
-       shard_transfer_mode => 'auto')
-     from pg_dist_shard
-     where shardid = get_shard_id_for_distribution_column('destinations', $1::uuid)`,
-    [largest.trackerId, from, to],
-  )
-  await pause(1_000)
-  await load.end()
-  assert.equal(await findTrackerPort(service, largest.trackerId), to)
-  const stayed = await Promise.all(others.map(one => findTrackerPort(service, one.trackerId)))
-  assert.deepEqual(stayed, ports)
-  const { rows } = await pool.query(
-    `select shardminvalue = shardmaxvalue as is_alone from pg_dist_shard
-     where shardid = get_shard_id_for_distribution_column('events', $1::uuid)`,
-    [largest.trackerId],
-  )
-  assert.deepEqual(rows, [{ is_alone: true }])
-  assert.deepEqual([...load.refused.values()].flat(), [])
-  await assertStoredOnce(service, load)
-  test.diagnostic(summarizeLoad(load))
-})
-
 it('loses no event when a node is added and shards are rebalanced', { skip }, async test => {
   const { service, trackers } = await serviceWithTrackers(test)
   const load = startEventLoad(service, trackers)
