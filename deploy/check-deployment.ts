@@ -3,6 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readSettings as readSimulatorSettings } from '@signalbox/graph-simulator/read-settings.ts'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { parseAllDocuments } from 'yaml'
 import { runCommandLine } from '../service/program/roles/command-line.ts'
 import { readSettings } from '../service/runtime/settings/read-settings.ts'
@@ -74,4 +75,22 @@ export function readYaml(path: string): any[] {
       return document.toJS()
     },
   )
+}
+
+const KUBERNETES = 'deploy/kubernetes/vectors/kubernetes-1.37.json'
+let kubernetes: Ajv2020 | undefined
+
+/** Fails on an unknown member too, which the API of Kubernetes would drop. */
+export function assertResource(resource: { apiVersion: string; kind: string }): void {
+  kubernetes ??= new Ajv2020({ strict: false, validateFormats: false }).addSchema(
+    JSON.parse(readFileSync(join(ROOT, KUBERNETES), 'utf8')),
+    'kubernetes',
+  )
+  const [group, version] = resource.apiVersion.includes('/')
+    ? resource.apiVersion.split('/')
+    : ['core', resource.apiVersion]
+  const name = `kubernetes#/$defs/io.k8s.api.${group}.${version}.${resource.kind}`
+  const validate = kubernetes.getSchema(name)
+  assert.ok(validate, `${resource.apiVersion} ${resource.kind}`)
+  assert.ok(validate(resource), JSON.stringify(validate.errors, null, 2))
 }

@@ -378,6 +378,11 @@ export const UNTESTED: readonly UntestedBlock[] = [
     coveredBy: 'needs a cluster; deploy/kubernetes/kubernetes.test.ts builds both',
   },
   {
+    page: `${OPERATIONS}/deploy.md`,
+    begins: 'helm upgrade --install',
+    coveredBy: 'needs a cluster; deploy/helm/helm.test.ts renders the chart',
+  },
+  {
     page: `${OPERATIONS}/agents.md`,
     begins: 'claude mcp add',
     coveredBy: 'needs Claude Code',

@@ -16,6 +16,7 @@ import {
   type Variables,
   VERSION,
 } from '../check-deployment.ts'
+import { REPOSITORY } from '../release/distributions.ts'
 
 const containerfile = readFileSync(join(ROOT, 'Containerfile'), 'utf8')
 const instructions = containerfile
@@ -50,6 +51,18 @@ describe('Containerfile', () => {
   it('has the version of Node.js and of Signalbox that the repository has', () => {
     assert.match(containerfile, new RegExp(`^ARG NODE_IMAGE=\\S+/node:${DEPENDENCIES.node}-`, 'm'))
     assert.ok(argumentsOf('LABEL')[0]?.includes(`image.version="${VERSION}"`))
+  })
+
+  it('is labeled with its source, the commit and the time of the build', () => {
+    const labels = argumentsOf('LABEL').join(' ')
+    assert.ok(labels.includes(`org.opencontainers.image.source="${REPOSITORY}"`))
+    for (const [label, argument] of [
+      ['revision', 'REVISION'],
+      ['created', 'CREATED'],
+    ]) {
+      assert.ok(labels.includes(`org.opencontainers.image.${label}="\${${argument}}"`), label)
+      assert.ok(argumentsOf('ARG').includes(`${argument}=""`), argument)
+    }
   })
 
   it('runs as a user without privileges, and its code belongs to root', () => {

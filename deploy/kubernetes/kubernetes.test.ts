@@ -3,9 +3,15 @@ import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
-import { Ajv2020 } from 'ajv/dist/2020.js'
 import { parseAllDocuments } from 'yaml'
-import { assertCommand, assertSettings, ROOT, readYaml, VERSION } from '../check-deployment.ts'
+import {
+  assertCommand,
+  assertResource,
+  assertSettings,
+  ROOT,
+  readYaml,
+  VERSION,
+} from '../check-deployment.ts'
 
 const FOLDER = 'deploy/kubernetes'
 const KUSTOMIZATIONS = [`${FOLDER}/migrate`, `${FOLDER}/service`]
@@ -14,23 +20,6 @@ const resources = paths.filter(path => !path.endsWith('kustomization.yaml')).fla
 const settings = resources.find(({ kind }) => kind === 'ConfigMap')
 const workloads = resources.filter(({ kind }) => ['Deployment', 'Job'].includes(kind))
 const deployments = resources.filter(({ kind }) => kind === 'Deployment')
-
-const ajv = new Ajv2020({ strict: false, validateFormats: false })
-ajv.addSchema(
-  JSON.parse(readFileSync(join(ROOT, FOLDER, 'vectors/kubernetes-1.37.json'), 'utf8')),
-  'kubernetes',
-)
-
-/** Fails on an unknown member too, which the API would drop. */
-function assertResource(resource: { apiVersion: string; kind: string }): void {
-  const [group, version] = resource.apiVersion.includes('/')
-    ? resource.apiVersion.split('/')
-    : ['core', resource.apiVersion]
-  const name = `kubernetes#/$defs/io.k8s.api.${group}.${version}.${resource.kind}`
-  const validate = ajv.getSchema(name)
-  assert.ok(validate, `${resource.apiVersion} ${resource.kind}`)
-  assert.ok(validate(resource), JSON.stringify(validate.errors, null, 2))
-}
 
 /** The only container of a pod. */
 function containerOf(workload: (typeof workloads)[number]) {

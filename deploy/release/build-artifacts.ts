@@ -22,6 +22,7 @@ import { readVersion } from './package-version.ts'
 
 export const PYTHON_FOLDER = 'clients/sdks/python'
 export const GO_FOLDER = 'clients/sdks/go'
+const CHART_FOLDER = 'deploy/helm/signalbox'
 const BYTES_MAX = 64 * 1024 * 1024
 
 /** File names in the folder of artifacts. */
@@ -32,6 +33,7 @@ export interface Artifacts {
   wheel: string
   sdist: string
   go: string
+  chart: string
   sbom: string
   contract: string
   keys: string
@@ -54,6 +56,7 @@ export async function buildArtifacts(folder: string, keyPath: string | null): Pr
     typescript: await pack('typescript', buildSdk),
     ...buildPython(folder),
     go: buildGo(folder),
+    chart: buildChart(folder),
     sbom: buildSbom(folder),
   }
   const contract = await signContract(folder, keyPath)
@@ -114,6 +117,16 @@ function buildGo(folder: string): string {
   } finally {
     rmSync(copy, { recursive: true })
   }
+}
+
+/** As `helm package` packs it, without Helm and without the time of the build. */
+export function buildChart(folder: string): string {
+  const name = `signalbox-chart-${readVersion(ROOT)}.tgz`
+  const owner = ['--owner=0', '--group=0', '--numeric-owner', '--mtime=@0', '--sort=name']
+  const paths = listTracked(CHART_FOLDER).map(path => `signalbox/${path}`)
+  const args = ['--create', '--gzip', ...owner, '--file', join(resolve(folder), name), ...paths]
+  execFileSync('tar', args, { cwd: join(ROOT, CHART_FOLDER, '..') })
+  return name
 }
 
 /** The files of a folder that belong to the repository: in a copy, all but what was built there. */

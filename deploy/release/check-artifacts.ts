@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parse as parseYaml } from 'yaml'
 import { API_VERSION } from '../../contract/api-version.ts'
 import { verifyCommand } from '../../contract/verify-command.ts'
 import { ROOT } from '../package/build-package.ts'
@@ -29,6 +30,7 @@ export async function checkArtifacts(
     `${artifacts.typescript}: attw`,
     ...checkPython([pathOf('wheel'), pathOf('sdist')], version),
     `${artifacts.go}: ${checkGoModule(pathOf('go'), version)}`,
+    checkChart(pathOf('chart'), version),
     checkSbom(pathOf('sbom'), version),
     await checkContract(pathOf('contract'), pathOf('keys')),
   ]
@@ -85,6 +87,17 @@ function checkPython([wheel = '', sdist = '']: readonly string[], version: strin
   const expected = `${DISTRIBUTIONS.python} ${version.replace('-rc.', 'rc')}`
   if (found !== expected) throw new Error(`${wheel} is ${found} and not ${expected}.`)
   return [wheel, sdist].map(path => `${path.split('/').at(-1)}: name and version; twine check`)
+}
+
+function checkChart(path: string, version: string): string {
+  const read = (name: string) =>
+    run('tar', ['--extract', '--gzip', '--to-stdout', '--file', path, `signalbox/${name}`])
+  const chart = parseYaml(read('Chart.yaml'))
+  const found = [chart.name, chart.version, chart.appVersion].join(' ')
+  const expected = ['signalbox', version, version].join(' ')
+  if (found !== expected) throw new Error(`${path} is ${found} and not ${expected}.`)
+  JSON.parse(read('values.schema.json'))
+  return `${path.split('/').at(-1)}: name, version and schema of the values`
 }
 
 function checkSbom(path: string, version: string): string {

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 const PLACES: Readonly<Record<string, readonly string[]>> = {
   Containerfile: ['signalbox:{version} .', 'image.version="{version}"'],
   'compose.yaml': ['image: signalbox:{version}'],
+  'deploy/helm/signalbox/Chart.yaml': ['version: {version}', 'appVersion: "{version}"'],
   'deploy/kubernetes/migrate/kustomization.yaml': ['newTag: {version}'],
   'deploy/kubernetes/service/kustomization.yaml': ['newTag: {version}'],
   'deploy/kubernetes/migrate/job.yaml': ['name: signalbox-migrate-{dashed}'],

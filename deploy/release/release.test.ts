@@ -33,6 +33,7 @@ it('builds and checks every artifact of a version, and changes no file', { timeo
     'jwks.json',
     'openapi.signed.json',
     'signalbox-1.999.0.tgz',
+    'signalbox-chart-1.999.0.tgz',
     'signalbox-go-1.999.0.zip',
     'signalbox-sdk-1.999.0.tgz',
     'signalbox-server-1.999.0.tgz',
@@ -40,11 +41,18 @@ it('builds and checks every artifact of a version, and changes no file', { timeo
     'signalbox_events-1.999.0-py3-none-any.whl',
     'signalbox_events-1.999.0.tar.gz',
   ])
-  for (const check of ['publint', 'attw', 'twine check', 'go vet', 'signature is valid']) {
+  for (const check of [
+    'publint',
+    'attw',
+    'twine check',
+    'go vet',
+    'schema of the values',
+    'signature is valid',
+  ]) {
     assert.ok(stdout.includes(check), check)
   }
   const sums = readFileSync(join(out, 'SHA256SUMS'), 'utf8').trim().split('\n')
-  assert.equal(sums.length, 9)
+  assert.equal(sums.length, 10)
   for (const [sum = '', name = ''] of sums.map(line => line.split('  '))) {
     assert.equal(hash('sha256', readFileSync(join(out, name)), 'hex'), sum, name)
   }

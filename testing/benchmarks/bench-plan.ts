@@ -10,6 +10,7 @@ export const BENCH_NAMES = [
   'dashboard',
   'erasure',
   'retention',
+  'export',
   'growth',
   'citus',
   'first-minute',
@@ -35,6 +36,7 @@ export interface BenchPlan {
   dashboard: DashboardPlan
   erasure: ErasurePlan
   retention: RetentionPlan
+  export: ExportPlan
   growth: GrowthPlan
   citus: CitusPlan
 }
@@ -80,6 +82,11 @@ export interface RetentionPlan {
   /** Expired payloads of one day, in each round. */
   payloads: number
   /** Expired events with their deliveries, in each round. */
+  events: number
+}
+
+export interface ExportPlan {
+  /** Events of the exported tracker. */
   events: number
 }
 

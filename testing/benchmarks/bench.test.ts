@@ -164,6 +164,17 @@ it('retention expires all due rows during acceptance, without losing an event', 
   assert.equal(rows, answers)
 })
 
+it('export writes every event in each format, as COPY of the same rows does', () => {
+  const { status, stdout, stderr } = bench('export', '--events', '2500', '--rounds', '1')
+  assert.equal(stderr, '')
+  assert.equal(status, 0)
+  assert.match(stdout, /^2,500 purchases, [1-9][\d,]+ bytes each as NDJSON$/m)
+  for (const format of ['ndjson', 'csv', 'parquet']) {
+    const line = `^export --format ${format} +[1-9][\\d,]* +[\\d.]+ +target at least 20,000: `
+    assert.match(stdout, new RegExp(line, 'm'))
+  }
+})
+
 it('growth delivers all accepted events and counts the buffers of every operation', () => {
   const load = ['--history', '0,3000', '--interval', '1000', '--failures', '200']
   const { status, stdout, stderr } = bench('growth', ...load, ...TINY)

@@ -11,6 +11,7 @@ import { measureDashboard, reportDashboard } from './dashboard.ts'
 import { measureDelivery, reportDelivery } from './delivery.ts'
 import { measureDestinations } from './destinations.ts'
 import { measureErasure, reportErasure } from './erasure.ts'
+import { measureExport } from './export.ts'
 import { measureFirstMinute } from './first-minute.ts'
 import { measureFresh, reportFresh } from './fresh.ts'
 import { measureGrowth } from './growth.ts'
@@ -41,6 +42,7 @@ const BENCHMARKS: Record<BenchName, (plan: BenchPlan, closers: Closers) => Promi
     dashboard: async (plan, closers) => reportDashboard(await measureDashboard(plan, closers)),
     erasure: async (plan, closers) => reportErasure(await measureErasure(plan, closers)),
     retention: async (plan, closers) => reportRetention(await measureRetention(plan, closers)),
+    export: measureExport,
     growth: async (plan, closers) => reportGrowth(await measureGrowth(plan, closers)),
     'first-minute': async (_plan, closers) => measureFirstMinute(closers),
     citus: async (plan, closers) => reportCitus(await measureCitus(plan, closers)),

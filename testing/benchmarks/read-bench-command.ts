@@ -54,6 +54,8 @@ for erasure:
 for retention:
   --payloads N         expired payloads of one day, per round (1000000)
   --old-events N       expired events with their deliveries, per round (300000)
+for export:
+  --events N           events of the exported tracker (200000)
 for citus:
   --commits N          measured commits per target (40)
   --rows N             purchases per commit (1000)
@@ -90,6 +92,8 @@ const LIMITS = {
 
 const FRACTIONS = ['seconds', 'warm-up', 'minutes', 'outage-minutes', 'soak-minutes']
 const ROUNDS = 3
+const DELIVERED_EVENTS = '50000'
+const EXPORTED_EVENTS = '200000'
 const LOAD_TRACKERS = '1,100,10000'
 const CITUS_TRACKERS = '1,100'
 const DASHBOARD_ROUNDS = 10
@@ -135,6 +139,7 @@ export function readBenchCommand(args: readonly string[]): BenchCommand | { prob
         payloads: parseNumber('payloads', values.payloads),
         events: parseNumber('old-events', values['old-events']),
       },
+      export: { events: parseNumber('events', values.events ?? EXPORTED_EVENTS) },
       growth: {
         history: history.toSorted((a, b) => a - b),
         intervalEvents: parseNumber('interval', values.interval),
@@ -158,7 +163,7 @@ type Values = ReturnType<typeof parse>['values']
 function deliveryPlan(values: Values): DeliveryPlan {
   return {
     rounds: deliveryRounds(values),
-    events: parseNumber('events', values.events),
+    events: parseNumber('events', values.events ?? DELIVERED_EVENTS),
     batchEvents: values.batch === undefined ? null : parseNumber('batch', values.batch),
     destinations: parseNumber('destinations', values.destinations),
     throttlesMax: parseNumber('throttles', values.throttles),
@@ -180,7 +185,7 @@ function parse(args: readonly string[]) {
       history: { type: 'string', default: '0,1000000,10000000' },
       minutes: { type: 'string', default: '3' },
       scenario: { type: 'string' },
-      events: { type: 'string', default: '50000' },
+      events: { type: 'string' },
       batch: { type: 'string' },
       destinations: { type: 'string', default: '200' },
       throttles: { type: 'string', default: '1' },

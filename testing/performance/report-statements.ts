@@ -3,7 +3,7 @@ import { findLastForwarding } from '../../service/signals/access/forwarded-signa
 import { sumRequestsOfDay } from '../../service/signals/delivery/receipt-store.ts'
 import { readOutcomes, sumSentValues } from '../../service/signals/delivery/sent-counts-store.ts'
 import { listReceipts } from '../../service/signals/erasure/erasure-store.ts'
-import { listEventRefsFrom } from '../../service/signals/events/list-store.ts'
+import { listEventRefsFrom, listEventsFrom } from '../../service/signals/events/list-store.ts'
 import { findWorkspacesToUpdate } from '../../service/signals/reports/alert-announcement-store.ts'
 import { findScores } from '../../service/signals/reports/match-quality-store.ts'
 import { findReportsOfRange } from '../../service/signals/reports/reconciliation-store.ts'
@@ -67,7 +67,14 @@ export const REPORT_STATEMENTS: Record<string, (database: Database) => Promise<u
       trackerId: LARGE_TRACKER,
       from: { createdAt: generatedEventTime(2_000), eventId: '', space: 0 },
       before: new Date(`${LARGE_STORE_DAY}T23:00:00.000Z`),
-      limit: 501,
+      limit: 1_001,
+    }),
+  'read events for an export': database =>
+    listEventsFrom(database, {
+      trackerId: LARGE_TRACKER,
+      from: { createdAt: generatedEventTime(2_000), eventId: '', space: 0 },
+      before: new Date(`${LARGE_STORE_DAY}T23:00:00.000Z`),
+      limit: 1_001,
     }),
   'find snapshots for an export': database =>
     findSnapshotPage(database, {

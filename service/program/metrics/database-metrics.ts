@@ -1,6 +1,7 @@
 import type { JobName, JobOutcome, JobRun } from '../../runtime/jobs/job.ts'
 import type { JobStatistics } from '../../runtime/jobs/job-store.ts'
 import { singleFlight } from '../../runtime/util/load-cache.ts'
+import { DAY_SECONDS } from '../../runtime/util/time.ts'
 import type { BacklogByStatus, WaitingByStatus } from '../../signals/delivery/backlog-store.ts'
 import {
   createCounter,
@@ -109,18 +110,26 @@ interface RetentionReaders {
   readLastDeliveryId: () => Promise<number>
 }
 
+type RetentionGauge = 'signalbox_retention_behind_seconds' | 'signalbox_retention_days_behind'
+
 /** Shows whether expiry is behind, and how far delivery ids have advanced. */
 export function registerRetentionMetrics(
   registry: MetricsRegistry,
   { readLag, readLastDeliveryId }: RetentionReaders,
 ): void {
-  createGauge(registry, 'signalbox_retention_days_behind', {
-    async collect() {
-      this.reset()
-      const lag = await readLag().catch(() => ({}))
-      for (const [kind, days] of Object.entries(lag)) this.set({ kind }, days)
-    },
-  })
+  // One statement for both gauges of a scrape.
+  const readOnce = singleFlight(() => readLag().catch(() => ({})))
+  const show = (name: RetentionGauge, secondsPerUnit: number) =>
+    createGauge(registry, name, {
+      async collect() {
+        this.reset()
+        for (const [kind, days] of Object.entries<number>(await readOnce())) {
+          this.set({ kind }, (days * DAY_SECONDS) / secondsPerUnit)
+        }
+      },
+    })
+  show('signalbox_retention_behind_seconds', 1)
+  show('signalbox_retention_days_behind', DAY_SECONDS)
   createGauge(registry, 'signalbox_delivery_id_last', {
     async collect() {
       this.reset()

@@ -191,9 +191,14 @@ export const METRICS = {
     help: 'Age of the oldest delivery that is not final, since it was planned.',
     labels: ['destination'],
   },
+  signalbox_retention_behind_seconds: {
+    type: 'gauge',
+    help: 'Time since the oldest remaining partition should have been dropped.',
+    labels: ['kind'],
+  },
   signalbox_retention_days_behind: {
     type: 'gauge',
-    help: 'Days since the oldest remaining partition should have been dropped.',
+    help: 'The same in days, under its earlier name, which 0.6 no longer has.',
     labels: ['kind'],
   },
   signalbox_delivery_id_last: {

@@ -20,8 +20,14 @@ export type MetricsSnapshot = MetricObject[]
 export function createMetricsRegistry(): MetricsRegistry {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
+  for (const name of SUMS_NAMED_AS_COUNTERS) registry.removeSingleMetric(name)
   return registry
 }
+
+/** Gauges of the library that are named as counters: the sums of the gauges by type beside them. */
+const SUMS_NAMED_AS_COUNTERS = ['handles', 'requests', 'resources'].map(
+  what => `nodejs_active_${what}_total`,
+)
 
 /** All current values in the text format of Prometheus. */
 export async function renderMetrics(registry: MetricsRegistry): Promise<MetricsPage> {

@@ -3,8 +3,10 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { promisify } from 'node:util'
+import { startDatabaseProxy } from '../../../testing/crash/database-proxy.ts'
 import { runCommand } from '../../../testing/fixtures/command-line.ts'
 import { createDataFolder } from '../../../testing/fixtures/data-folder.ts'
+import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import { createInstallation } from '../../../testing/fixtures/program.ts'
 
 // The help does not need valid settings.
@@ -57,5 +59,38 @@ it('prints no error when the reader of its output has ended', async test => {
     const script = `set -o pipefail; ${process.execPath} ${program} ${command} | true`
     const { stderr } = await promisify(execFile)('bash', ['--norc', '-c', script], { env })
     assert.equal(stderr, '', command)
+  }
+})
+
+it('ends in one sentence when PostgreSQL goes away after the first check', async test => {
+  const { connectionString } = await createTestDatabase(test)
+  const proxy = await startDatabaseProxy(test, connectionString)
+  const { dataFolder } = createDataFolder(test)
+  const out = join(dataFolder, 'events')
+  const none = '00000000-0000-4000-8000-000000000000'
+  for (const [line, statement] of [
+    ['serve', 'pg_try_advisory_xact_lock_shared'],
+    ['deliver', 'pg_inherits'],
+    ['migrate', 'server_version_num'],
+    [`export events --tracker ${none} --out ${out}`, 'from "trackers"'],
+  ] as const) {
+    const dropped = proxy.dropResponseTo(statement)
+    const { code, stderr } = await runCommand(line.split(' '), {
+      environment: {
+        DATABASE_URL: proxy.connectionString,
+        PORT: '0',
+        SIGNALBOX_DATA_DIR: dataFolder,
+        SIGNALBOX_HTTP_WORKERS: '0',
+        SIGNALBOX_PLATFORM_URL: 'http://127.0.0.1:9',
+      },
+    })
+    assert.equal(
+      stderr,
+      'PostgreSQL went away (Connection terminated unexpectedly): see that it runs, then start ' +
+        'again.\n',
+      line,
+    )
+    assert.equal(code, 1)
+    await dropped
   }
 })

@@ -1,6 +1,7 @@
 import { EmbeddedPostgresError } from '@signalbox/embedded-postgres/embedded-postgres-error.ts'
 import { Command, CommanderError } from 'commander'
 import { HeadCheckpointsError } from '../../audit/signed-head.ts'
+import { isStoreUnavailable } from '../../runtime/db/database-errors.ts'
 import { SchemaError } from '../../runtime/db/migrate.ts'
 import { SettingsError } from '../../runtime/settings/read-settings.ts'
 import { ErasureKeyError } from '../../signals/erasure/erasure-store.ts'
@@ -46,9 +47,16 @@ export async function runCommandLine(
 
 /** Expected failures are one sentence; a bug shows its stack. */
 export function formatFailure(error: unknown): string {
-  const isExpected = EXPECTED_ERRORS.some(expected => error instanceof expected)
   if (!(error instanceof Error)) return String(error)
-  return isExpected ? error.message : (error.stack ?? error.message)
+  if (EXPECTED_ERRORS.some(expected => error instanceof expected)) return error.message
+  return isStoreUnavailable(error) ? explainLostStore(error) : (error.stack ?? error.message)
+}
+
+/** PostgreSQL was there at the first check of a start or a command, and then was not. */
+function explainLostStore(error: Error): string {
+  const code = String((error as { code?: unknown }).code ?? '')
+  const reason = [code, error.message.replace(/\s+/g, ' ')].filter(text => text !== '').join(': ')
+  return `PostgreSQL went away (${reason}): see that it runs, then start again.`
 }
 
 const EXPECTED_ERRORS = [

@@ -1,16 +1,20 @@
-import { type FileHandle, open, readFile, rename, rm, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
-import { syncFolder } from '@signalbox/embedded-postgres/private-file.ts'
 import { Command, Option } from 'commander'
-import { type CsvCell, formatCsv } from '../../runtime/util/csv.ts'
-import { isObject, parseJsonObject } from '../../runtime/util/is-object.ts'
+import type { Database } from '../../runtime/db/database.ts'
+import type { TrackerIdentity } from '../../signals/access/tracker-store.ts'
 import {
   EXPORT_KINDS,
   type ExportKind,
+  type ExportPage,
   type ExportPosition,
-  type ExportRecord,
   readExportPage,
 } from '../../signals/reports/export-records.ts'
+import { exists, ResumableFile, readCheckpoint } from './export-file.ts'
+import {
+  createExportEncoder,
+  EXPORT_FORMATS,
+  type ExportEncoder,
+  type ExportFormat,
+} from './export-formats.ts'
 import { runOnStore } from './open-store.ts'
 import { findTrackerArgument, parseTracker, type TrackerReference } from './option-values.ts'
 import { type RoleContext, StartError } from './role.ts'
@@ -32,6 +36,8 @@ interface ExportState {
   before: string
   position: ExportPosition
   records: number
+  /** What the format needs, when it needs more than the bytes. */
+  encoder?: string | null
   /** The last page is written; only the name is missing. */
   is_complete: boolean
 }
@@ -62,16 +68,16 @@ export async function runExport(context: RoleContext, request: ExportRequest): P
     const file = checkpoint
       ? await ResumableFile.resume<ExportState>(out, checkpoint)
       : await ResumableFile.create<ExportState>(out)
+    const saved = checkpoint && { bytes: checkpoint.bytes, encoder: state.encoder ?? null }
+    const encoder = await createExportEncoder({ ...request, saved })
     try {
-      if (!checkpoint) await file.append(formatHeader(request.format, kind), state)
-      while (!state.is_complete) {
-        const before = new Date(state.before)
-        const search = { kind, tracker, position: state.position, before }
-        const { records, next } = await readExportPage(database, search)
+      if (!checkpoint) await file.append(encoder.begin(), saveEncoder(state, encoder))
+      for await (const { records, next } of readPages(database, tracker, state)) {
+        encoder.add(records)
         const count = state.records + records.length
         state = { ...state, position: next, records: count, is_complete: next === null }
-        const lines = records.map(record => formatRecord(request.format, kind, record))
-        await file.append(lines.join(''), state)
+        const content = encoder.take(state.is_complete)
+        if (content) await file.append(content, saveEncoder(state, encoder))
       }
       await file.finish()
     } finally {
@@ -80,6 +86,33 @@ export async function runExport(context: RoleContext, request: ExportRequest): P
     const count = `${state.records} ${KIND_LABELS[kind]}`
     printOutput(`${out}: ${count}, received before ${state.before}.\n`)
   })
+}
+
+function saveEncoder(state: ExportState, encoder: ExportEncoder): ExportState {
+  return { ...state, encoder: encoder.saveState() }
+}
+
+/** Reads the next page while the last one is written. */
+async function* readPages(
+  database: Database,
+  tracker: TrackerIdentity,
+  state: ExportState,
+): AsyncGenerator<ExportPage> {
+  if (state.is_complete) return
+  const before = new Date(state.before)
+  const read = (position: ExportPosition) => {
+    const page = readExportPage(database, { kind: state.kind, tracker, position, before })
+    // Its error is thrown where the page is awaited, or no longer of interest.
+    page.catch(() => {})
+    return page
+  }
+  let following = read(state.position)
+  while (true) {
+    const page = await following
+    if (page.next) following = read(page.next)
+    yield page
+    if (!page.next) return
+  }
 }
 
 function startState({ kind, format }: ExportRequest, trackerId: string, now: Date): ExportState {
@@ -127,167 +160,4 @@ export function defineExportCommand(handle: (request: ExportRequest) => Promise<
     )
   }
   return command
-}
-
-const EXPORT_FORMATS = ['ndjson', 'csv'] as const
-type ExportFormat = (typeof EXPORT_FORMATS)[number]
-
-/** What comes before the first record. A test compares the columns with the records. */
-function formatHeader(format: ExportFormat, kind: ExportKind): string {
-  return format === 'csv' ? formatCsv([EXPORT_COLUMNS[kind]]) : ''
-}
-
-/** A record as one line. Decimal values keep every digit in both formats. */
-export function formatRecord(format: ExportFormat, kind: ExportKind, record: ExportRecord): string {
-  if (format === 'ndjson') return `${JSON.stringify(record)}\n`
-  return formatCsv([EXPORT_COLUMNS[kind].map(column => toCell(record[column]))])
-}
-
-/** CSV has its columns in the first line, also when there is no record. */
-export const EXPORT_COLUMNS: Record<ExportKind, readonly string[]> = {
-  events: [
-    ...['id', 'workspace_id', 'signal_tracker_id', 'parent_event_id', 'event_name', 'event_time'],
-    ...['action_source', 'event_class', 'order_id', 'value_amount', 'value_currency'],
-    ...['created_at', 'consent_basis', 'measurement_class', 'attribution_join'],
-    ...['enforcement_scope', 'consent_normalization_version', 'consent', 'user_data_hashed'],
-    ...['value_data', 'event_source', 'payload_expired', 'space'],
-  ],
-  deliveries: [
-    ...['id', 'workspace_id', 'signal_tracker_id', 'event_id', 'destination_id', 'status'],
-    ...['is_test', 'attempt_count', 'last_error', 'platform_response', 'platform_trace_id'],
-    ...['next_attempt_at', 'created_at', 'updated_at'],
-  ],
-  reports: [
-    ...['id', 'workspace_id', 'signal_tracker_id', 'destination_id', 'report_date'],
-    ...['accepted_count', 'meta_count', 'observed_gap', 'event_counts', 'buckets'],
-    ...['unexplained_residual', 'status', 'created_at', 'updated_at', 'count_source'],
-    ...['unavailable', 'sent_names', 'outcomes', 'requests', 'values'],
-  ],
-  'match-quality': [
-    ...['id', 'workspace_id', 'signal_tracker_id', 'destination_id', 'score'],
-    ...['week_over_week_change', 'alerted', 'platform_response', 'measured_at'],
-    ...['created_at', 'updated_at'],
-  ],
-}
-
-function toCell(value: unknown): CsvCell {
-  if (value === null || value === undefined) return null
-  if (typeof value === 'string' || typeof value === 'number') return value
-  return { json: value }
-}
-
-/** Where an unfinished file stands: everything before `bytes` is complete and on disk. */
-interface Checkpoint<State> {
-  bytes: number
-  state: State
-}
-
-/**
- * A file that is written in parts and survives a kill at any point. It has the name `path` only
- * when it is complete: until then it is `path.part`, with its last checkpoint in `path.part.json`.
- */
-class ResumableFile<State> {
-  readonly #path: string
-  readonly #file: FileHandle
-  #bytes: number
-
-  private constructor(path: string, file: FileHandle, bytes: number) {
-    this.#path = path
-    this.#file = file
-    this.#bytes = bytes
-  }
-
-  /** Throws a StartError if the file, or an unfinished one, exists. */
-  static async create<State>(path: string): Promise<ResumableFile<State>> {
-    if (await exists(path)) throw new StartError(`${path} exists already; choose another name.`)
-    if (await exists(checkpointPath(path))) {
-      throw new StartError(
-        `${partPath(path)} is an unfinished export; continue it with --resume, or delete it and ` +
-          `${checkpointPath(path)}.`,
-      )
-    }
-    return new ResumableFile<State>(path, await open(partPath(path), 'w', FILE_MODE), 0)
-  }
-
-  /** Opens an unfinished file and drops what was written after its checkpoint. */
-  static async resume<State>(
-    path: string,
-    { bytes }: Checkpoint<State>,
-  ): Promise<ResumableFile<State>> {
-    const file = await open(partPath(path), 'r+')
-    const { size } = await file.stat()
-    if (size < bytes) {
-      await file.close()
-      throw new StartError(`${partPath(path)} was changed: delete it and start again.`)
-    }
-    await file.truncate(bytes)
-    return new ResumableFile<State>(path, file, bytes)
-  }
-
-  /** Appends whole lines, and records that they are on disk. */
-  async append(text: string, state: State): Promise<void> {
-    const content = Buffer.from(text)
-    for (let written = 0; written < content.length; ) {
-      const rest = content.subarray(written)
-      const { bytesWritten } = await this.#file.write(rest, 0, rest.length, this.#bytes + written)
-      written += bytesWritten
-    }
-    await this.#file.datasync()
-    this.#bytes += content.length
-    await writeCheckpoint(this.#path, { bytes: this.#bytes, state })
-  }
-
-  /** Gives the file its name, which says that it is complete. */
-  async finish(): Promise<void> {
-    await this.#file.sync()
-    await this.#file.close()
-    await rename(partPath(this.#path), this.#path)
-    syncFolder(dirname(this.#path))
-    await rm(checkpointPath(this.#path), { force: true })
-  }
-
-  async close(): Promise<void> {
-    await this.#file.close().catch(() => {})
-  }
-}
-
-/** Null when there is no unfinished file. Throws a StartError for one that cannot be read. */
-async function readCheckpoint<State>(path: string): Promise<Checkpoint<State> | null> {
-  if (!(await exists(checkpointPath(path))) || !(await exists(partPath(path)))) return null
-  const content = parseJsonObject(await readFile(checkpointPath(path), 'utf8'))
-  if (typeof content?.bytes !== 'number' || !isObject(content.state)) {
-    throw new StartError(`${checkpointPath(path)} is no checkpoint: delete it and start again.`)
-  }
-  return { bytes: content.bytes, state: content.state as State }
-}
-
-export async function exists(path: string): Promise<boolean> {
-  try {
-    await stat(path)
-    return true
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
-    throw error
-  }
-}
-
-/** Exports hold data of customers: only their owner reads them. */
-const FILE_MODE = 0o600
-
-/** By rename, so that the checkpoint is always a whole one. */
-async function writeCheckpoint(path: string, checkpoint: Checkpoint<unknown>): Promise<void> {
-  const temporary = `${checkpointPath(path)}.new`
-  const file = await open(temporary, 'w', FILE_MODE)
-  await file.writeFile(JSON.stringify(checkpoint))
-  await file.datasync()
-  await file.close()
-  await rename(temporary, checkpointPath(path))
-}
-
-function partPath(path: string): string {
-  return `${path}.part`
-}
-
-function checkpointPath(path: string): string {
-  return `${path}.part.json`
 }

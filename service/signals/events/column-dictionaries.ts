@@ -161,6 +161,11 @@ export function encodeDigest(digest: string): string {
   return HEX_DIGEST.test(digest) ? Buffer.from(digest, 'hex').toString('base64url') : digest
 }
 
+const scratch = Buffer.alloc(32)
+
+/** One buffer for all, so that nothing is allocated but the text. */
 export function decodeDigest(digest: string): string {
-  return BASE64URL_DIGEST.test(digest) ? Buffer.from(digest, 'base64url').toString('hex') : digest
+  if (!BASE64URL_DIGEST.test(digest)) return digest
+  scratch.write(digest, 'base64url')
+  return scratch.toString('hex')
 }

@@ -69,11 +69,8 @@ export function decodeValueData(row: {
   value_currency: string | null
   order_id: string | null
 }): Record<string, unknown> | null {
-  const head = orderHead({
-    valueAmount: row.value_amount,
-    valueCurrency: row.value_currency,
-    orderId: row.order_id,
-  })
+  const { value_amount: valueAmount, value_currency: valueCurrency, order_id: orderId } = row
+  const head = orderHead({ valueAmount, valueCurrency, orderId })
   return toObject(VALUE_CODEC.decode(row.value_data, head))
 }
 
@@ -169,6 +166,11 @@ export function decodeDigests(userData: unknown): Pick<IdentityPayload, 'digests
   return lookup ? { digests, lookup: decodeLookup(lookup, digests) } : { digests }
 }
 
+export function decodeOwnDigests(userData: unknown): Record<string, string[]> {
+  const { digests = {} } = USER_DATA_CODEC.decode(userData) as EncodedUserData
+  return recodeDigests(digests as Record<string, string[]>, decodeDigest)
+}
+
 interface EncodedIdentity {
   /** Numbers in that of another platform than the first. */
   digests?: Record<string, (string | number)[]>
@@ -190,9 +192,7 @@ function mapMembers<From, To>(
   members: Record<string, From>,
   map: (member: From) => To,
 ): Record<string, To> {
-  const mapped: Record<string, To> = {}
-  for (const name of Object.keys(members)) mapped[name] = map(members[name] as From)
-  return mapped
+  return Object.fromEntries(Object.entries(members).map(([name, one]) => [name, map(one)]))
 }
 
 /** Query and fragment of the page URL; the rest is stored longer, with the event. */

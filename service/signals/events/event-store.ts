@@ -143,7 +143,7 @@ export async function findEventsById(
     text: EVENTS_OF_IDS,
     values: [trackerId, arrayLiteral(eventIds), numbers],
   })
-  return rows.map(toStoredEvent)
+  return rows.map(row => toStoredEvent(row))
 }
 
 /** Events by reference, unordered. */
@@ -154,7 +154,7 @@ export async function findEventsByRef(
 ): Promise<StoredEvent[]> {
   const values = [trackerId, ...eventRefValues(refs)]
   const { rows } = await pool.query({ text: EVENTS_AT, values })
-  return rows.map(toStoredEvent)
+  return rows.map(row => toStoredEvent(row))
 }
 
 export interface Submission {
@@ -246,7 +246,7 @@ function selectDiffering<Given extends Submission>(
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a driver row; every member is read and named here.
-export function toStoredEvent(row: any): StoredEvent {
+export function toStoredEvent(row: any, decode = decodeIdentity): StoredEvent {
   return {
     eventId: row.event_id,
     createdAt: row.created_at,
@@ -266,7 +266,7 @@ export function toStoredEvent(row: any): StoredEvent {
     isErased: row.body_digest.length === 0,
     differingSubmissions: row.differing_submissions,
     lastDifferingAt: row.last_differing_at,
-    payload: row.has_payload ? { visitorId: row.visitor_id, ...decodeIdentity(row) } : null,
+    payload: row.has_payload ? { visitorId: row.visitor_id, ...decode(row) } : null,
     session: row.first_seen_at
       ? {
           visitorId: row.visitor_id,

@@ -53,5 +53,5 @@ export async function findChildEvents(
     text: `${EVENTS_OF_PARENT} order by events.created_at, events.event_id`,
     values: [trackerId, parent.eventId, parent.space],
   })
-  return rows.map(toStoredEvent)
+  return rows.map(row => toStoredEvent(row))
 }

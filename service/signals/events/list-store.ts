@@ -1,7 +1,8 @@
 import type { Database } from '../../runtime/db/database.ts'
-import { COLUMN_DEFAULTS } from './column-encoding.ts'
+import { COLUMN_DEFAULTS, decodeOwnDigests, UNMARKED_IDENTITY } from './column-encoding.ts'
 import type { EventRef } from './event-columns.ts'
 import { type EventSpace, SPACE_NUMBERS } from './event-record.ts'
+import { payloadCondition, type StoredEvent, toStoredEvent } from './event-store.ts'
 import { POSITION_INTERVAL } from './list-position-store.ts'
 
 export interface EventRefPage {
@@ -114,39 +115,74 @@ export class UnreadableTimeError extends Error {
   override name = 'UnreadableTimeError'
 }
 
+/** `$1` to `$6` are those of `rangeValues`. */
+const eventRange = (columns: string) => `
+  select ${columns} from events
+  where tracker_id = $1::uuid and created_at >= $2::timestamptz
+    and created_at < $5::timestamptz
+    and (created_at, event_id, space) >= ($2::timestamptz, $3::text, $4::smallint)
+  order by created_at, event_id, space limit $6::integer`
+
+const IS_EXACT = `created_at = date_trunc('milliseconds', created_at) as is_exact`
+
+function rangeValues({ trackerId, from, before, limit }: RefRange) {
+  const start = [from?.createdAt ?? new Date(0), from?.eventId ?? '', from?.space ?? 0]
+  return [trackerId, ...start, before, limit]
+}
+
 /**
  * References of a tracker's events in the order of receipt, along the primary key. Throws an
  * UnreadableTimeError when one of them finds no event.
  */
 export async function listEventRefsFrom(
   { pool }: Pick<Database, 'pool'>,
-  { trackerId, from, before, limit }: RefRange,
+  range: RefRange,
 ): Promise<EventRef[]> {
   const { rows } = await pool.query({
     name: 'list-event-refs-from',
-    text: `select created_at, event_id, space,
-             created_at = date_trunc('milliseconds', created_at) as is_exact from events
-           where tracker_id = $1::uuid and created_at >= $2::timestamptz
-             and created_at < $5::timestamptz
-             and (created_at, event_id, space) >= ($2::timestamptz, $3::text, $4::smallint)
-           order by created_at, event_id, space limit $6::integer`,
-    values: [
-      trackerId,
-      from?.createdAt ?? new Date(0),
-      from?.eventId ?? '',
-      from?.space ?? 0,
-      before,
-      limit,
-    ],
+    text: eventRange(`created_at, event_id, space, ${IS_EXACT}`),
+    values: rangeValues(range),
   })
-  const inexact = rows.find(({ is_exact }) => !is_exact)
-  if (inexact) {
-    throw new UnreadableTimeError(
-      `The event ${inexact.event_id} has a time finer than a millisecond, which Signalbox never ` +
-        'stores: set its created_at to whole milliseconds in all tables, then try again.',
-    )
-  }
+  requireExactTimes(rows)
   return rows.map(row => ({ eventId: row.event_id, createdAt: row.created_at, space: row.space }))
+}
+
+/** Without click IDs and the visitors' sessions, which an export leaves out. */
+const EVENTS_FROM = `
+  select events.*, payload.event_id is not null as has_payload,
+    payload.visitor_id, payload.user_data, payload.page_url
+  from (${eventRange(`*, ${IS_EXACT}`)}) events
+  left join lateral (
+    select * from event_payloads where ${payloadCondition('events')} limit 1
+  ) payload on true
+  order by events.created_at, events.event_id, events.space`
+
+/** Of an identity, an export has the digests alone. */
+const decodeExported = ({ user_data }: { user_data: unknown }) => ({
+  identityMark: UNMARKED_IDENTITY,
+  plain: {},
+  clickIds: {},
+  digests: decodeOwnDigests(user_data),
+})
+
+/** The same events in one statement. Their identity has digests only, and they have no sessions. */
+export async function listEventsFrom(
+  { pool }: Pick<Database, 'pool'>,
+  range: RefRange,
+): Promise<StoredEvent[]> {
+  const values = rangeValues(range)
+  const { rows } = await pool.query({ name: 'list-events-from', text: EVENTS_FROM, values })
+  requireExactTimes(rows)
+  return rows.map(row => toStoredEvent(row, decodeExported))
+}
+
+function requireExactTimes(rows: { event_id: string; is_exact: boolean }[]): void {
+  const inexact = rows.find(({ is_exact }) => !is_exact)
+  if (!inexact) return
+  throw new UnreadableTimeError(
+    `The event ${inexact.event_id} has a time finer than a millisecond, which Signalbox never ` +
+      'stores: set its created_at to whole milliseconds in all tables, then try again.',
+  )
 }
 
 /** Events that are searched for one that is neither a test nor the verification, newest first. */
