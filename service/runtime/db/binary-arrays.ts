@@ -74,24 +74,46 @@ class ArrayWriter {
     const start = this.#at
     this.#reserve(HEADER_BYTES)
     this.#at += HEADER_BYTES
-    let nulls = 0
-    for (const row of rows) {
-      const value = text(row)
-      if (value === null) nulls += 1
-      this.#writeElement(type, value)
-    }
-    const buffer = this.#buffer
+    const nulls = this.#writeElements(type, rows, text)
     const isEmpty = nulls === rows.length
+    if (isEmpty) this.#at = start + EMPTY_BYTES
+    const buffer = this.#buffer
     buffer.writeInt32BE(isEmpty ? 0 : 1, start)
     buffer.writeInt32BE(isEmpty || nulls === 0 ? 0 : 1, start + 4)
     buffer.writeInt32BE(typeId, start + 8)
-    if (isEmpty) {
-      this.#at = start + EMPTY_BYTES
-      return this.#at
-    }
+    if (isEmpty) return this.#at
     buffer.writeInt32BE(rows.length, start + EMPTY_BYTES)
     buffer.writeInt32BE(1, start + EMPTY_BYTES + 4)
     return this.#at
+  }
+
+  /**
+   * Returns the number of nulls. Many columns have the same value in neighboring rows, and a copy
+   * of its bytes takes less time than its conversion.
+   */
+  #writeElements<Row>(
+    type: string,
+    rows: readonly Row[],
+    text: (row: Row) => string | null,
+  ): number {
+    let nulls = 0
+    let earlier: string | null = null
+    let earlierAt = 0
+    for (const row of rows) {
+      const value = text(row)
+      if (value === null) {
+        nulls += 1
+        this.#reserve(4)
+        this.#at = this.#buffer.writeInt32BE(NULL, this.#at)
+        continue
+      }
+      const at = this.#at
+      if (value === earlier) this.#repeat(earlierAt)
+      else this.#writeElement(type, value)
+      earlier = value
+      earlierAt = at
+    }
+    return nulls
   }
 
   #reserve(bytes: number): void {
@@ -101,12 +123,17 @@ class ArrayWriter {
     this.#buffer = larger
   }
 
-  #writeElement(type: string, value: string | null): void {
-    const length = value?.length ?? 0
-    this.#reserve(4 + Math.max(FIXED_BYTES_MAX, length * UTF8_BYTES_MAX))
-    const bytes = value === null ? NULL : this.#writeValue(type, value, this.#at + 4)
-    this.#buffer.writeInt32BE(bytes, this.#at)
-    this.#at += 4 + Math.max(bytes, 0)
+  #repeat(start: number): void {
+    const bytes = 4 + this.#buffer.readInt32BE(start)
+    this.#reserve(bytes)
+    this.#buffer.copyWithin(this.#at, start, start + bytes)
+    this.#at += bytes
+  }
+
+  #writeElement(type: string, value: string): void {
+    this.#reserve(4 + Math.max(FIXED_BYTES_MAX, value.length * UTF8_BYTES_MAX))
+    const bytes = this.#writeValue(type, value, this.#at + 4)
+    this.#at = this.#buffer.writeInt32BE(bytes, this.#at) + bytes
   }
 
   /** Returns the number of bytes. */

@@ -58,7 +58,7 @@ interface ConflictParameters {
  * snapshot of the statement can give the answer: an erasure publishes itself and then waits for the
  * statements that began earlier, so no identity is stored in between (docs/decisions/0011). A
  * tracker without withdrawals or without erasures, as most are, is checked as a whole, once for all
- * its events, and needs no keys. Any other key is looked up once, whatever the number of its events.
+ * its events, and needs no keys. Any other key is looked up once, for all events that have it.
  * `limit` keeps each lookup separate.
  */
 function buildConflictQuery({
