@@ -2,6 +2,7 @@ export const BENCH_NAMES = [
   'load',
   'acceptance',
   'batches',
+  'commits',
   'destinations',
   'workers',
   'fresh',

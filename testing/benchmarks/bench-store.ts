@@ -35,8 +35,13 @@ export interface BenchDatabase {
 const CONNECTIONS_MAX = 4
 const PARTITION_DAYS = 2
 
-/** Starts the store in a new folder, which is removed when the store is closed. */
-export async function openBenchStore(): Promise<BenchStore> {
+/**
+ * Starts the store in a new folder, which is removed when the store is closed. `settings` of the
+ * server differ from those of the embedded one.
+ */
+export async function openBenchStore(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<BenchStore> {
   const dataDirectory = benchFolder()
   const closers = [async () => rmSync(dataDirectory, { recursive: true, force: true })]
   const open = async (connectionString: string) => {
@@ -50,6 +55,7 @@ export async function openBenchStore(): Promise<BenchStore> {
     const { connectionString, processId, stop } = await startEmbeddedPostgres({
       dataDirectory,
       port: 0,
+      settings,
     })
     closers.push(stop)
     const { database, tracker } = await open(connectionString)

@@ -68,6 +68,15 @@ it('acceptance stores one row for each 2xx answer, with and without delivery', (
   assert.equal(ofLargeBodies, toldOfThem)
 })
 
+it('commits measures what PostgreSQL spends on an event, and stores all of them', () => {
+  const { status, stdout, stderr } = bench('commits', ...TINY)
+  assert.equal(stderr, '')
+  assert.equal(status, 0)
+  for (const name of ['new visitors, groups of 128', 'returning visitors', 'after a withdrawal']) {
+    assert.match(stdout, new RegExp(`^${name}.* +[1-9][\\d.]* +[\\d.]+ +[1-9][\\d,]* `, 'm'))
+  }
+})
+
 it('workers measures bare HTTP, serve with each number of workers, and npm start', () => {
   const load = ['--connections', '4', '--workers', '1,2']
   const { status, stdout, stderr } = bench('workers', ...load, ...TINY)

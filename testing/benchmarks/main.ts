@@ -7,6 +7,7 @@ import { measureBatches } from './batches.ts'
 import type { BenchFindings, BenchName, BenchPlan, Closers } from './bench-plan.ts'
 import { measureCitus } from './citus.ts'
 import { reportCitus } from './citus-report.ts'
+import { measureCommits } from './commits.ts'
 import { measureDashboard, reportDashboard } from './dashboard.ts'
 import { measureDelivery, reportDelivery } from './delivery.ts'
 import { measureDestinations } from './destinations.ts'
@@ -34,6 +35,7 @@ const BENCHMARKS: Record<BenchName, (plan: BenchPlan, closers: Closers) => Promi
     load: async (plan, closers) => reportLoad(await measureLoad(plan, closers)),
     acceptance: async (plan, closers) => reportAcceptance(await measureAcceptance(plan, closers)),
     batches: measureBatches,
+    commits: measureCommits,
     destinations: measureDestinations,
     workers: measureWorkers,
     fresh: async (plan, closers) => reportFresh(await measureFresh(plan, closers)),

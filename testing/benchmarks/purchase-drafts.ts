@@ -16,7 +16,8 @@ interface PurchaseDraftRequest {
   at: Date
 }
 
-const PLATFORMS = createOfflinePlatforms()
+/** Those of trackers whose destinations are of Meta, as acceptance selects them. */
+const PLATFORMS = createOfflinePlatforms().select(['meta'])
 const CAPTURED_MILLISECONDS_AGO = 3_600_000
 
 /** The draft of the purchase that the load generator would send as number `count`. */

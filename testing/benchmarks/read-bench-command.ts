@@ -20,11 +20,11 @@ Without a name: load.
   --rounds N           number of rounds; the report shows medians (3; for delivery, 3 rounds
                        of plain and 1 of each other scenario; for dashboard, 10 visits)
   --write              append the result to testing/benchmarks/results.md
-for load, acceptance, batches, destinations, workers, retention and growth:
+for load, acceptance, batches, commits, destinations, workers, retention and growth:
   --seconds S          duration of each load (5)
   --warm-up S          warm-up before each load, not measured (1.5)
   --connections N,N    numbers of connections; targets apply to the last, load uses the first
-                       (64,256; not for growth)
+                       (64,256; not for commits and growth)
 for load and workers:
   --workers N,N        numbers of HTTP workers of serve (1,2,4)
 for load:

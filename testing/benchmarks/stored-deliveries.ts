@@ -6,6 +6,7 @@ import { announceDeliveries } from '../../service/signals/delivery/destination-q
 import { toOutboundEvent } from '../../service/signals/delivery/outbound-event.ts'
 import { DestinationRouteCache } from '../../service/signals/delivery/plan-store.ts'
 import { findEventsById } from '../../service/signals/events/event-store.ts'
+import type { ErasureKeyProvider } from '../../service/signals/events/person-identifiers.ts'
 import { createEventCommitter } from '../../service/signals/ingestion/commit-events.ts'
 import { metaPayload } from '../../service/signals/platforms/meta/payload.ts'
 import { createOfflinePlatforms } from '../../service/signals/platforms/registry.ts'
@@ -64,12 +65,15 @@ export async function storeDeliveries(
 }
 
 /** Commits groups of purchases as acceptance does. */
-export function createPurchaseCommitter(database: Database) {
+export function createPurchaseCommitter(
+  database: Database,
+  erasureKey: ErasureKeyProvider = () => Promise.reject(new Error('no person is erased here')),
+) {
   return createEventCommitter({
     database,
     platforms: createOfflinePlatforms(),
     routes: new DestinationRouteCache(singleNode(database), () => new Date()),
-    erasureKey: () => Promise.reject(new Error('no person is erased here')),
+    erasureKey,
     onEventsStored: () => void announceDeliveries(database),
     onDuplicateRecordError: error => {
       throw error

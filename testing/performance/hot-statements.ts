@@ -44,6 +44,7 @@ import { deleteDefaultPartitionPayloads } from '../../service/signals/events/pay
 import {
   findSuppressedDigests,
   findTrackersWithErasures,
+  findTrackersWithWithdrawals,
   waitForPayloadWriters,
 } from '../../service/signals/events/suppression-store.ts'
 import { insertEvents } from '../../service/signals/ingestion/commit-store.ts'
@@ -101,6 +102,7 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
   'reserve delivery ids': database => reserveIdsOfTrackers(database, new Map([[TRACKER, 1]])),
   'look up erased digests': database => findSuppressedDigests(database, numbers().map(keyedDigest)),
   'look up erasing trackers': database => findTrackersWithErasures(database, [TRACKER]),
+  'look up withdrawing trackers': database => findTrackersWithWithdrawals(database, [TRACKER]),
   'find due queues': database =>
     findDueQueues(database, { now: STATEMENT_TIME, queuesMax: 8, excludedDestinationIds: [] }),
   'claim, read and settle': claimAndSettle,

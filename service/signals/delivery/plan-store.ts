@@ -1,12 +1,11 @@
 import type { ReasonOf } from '@signalbox/contract/reasons.ts'
 import { LRUCache } from 'lru-cache'
+import { toBinaryParameters, unnestBinary } from '../../runtime/db/binary-arrays.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import {
   type BatchColumn,
   type BatchWrite,
   COUNTER_SHARD,
-  toArrayParameters,
-  unnestColumns,
   utcDay,
 } from '../../runtime/db/sql-fragments.ts'
 import type { StoreNodes } from '../../runtime/db/store-nodes.ts'
@@ -119,7 +118,7 @@ export function planExpressions(firstParameter: number): string {
   return `
     planned as materialized (
       select accepted.tracker_id, accepted.created_at, accepted.event_id, accepted.space, ${own}
-      from ${unnestColumns(NUMBERED_COLUMNS, { alias: 'plan', firstParameter })}
+      from ${unnestBinary(NUMBERED_COLUMNS, { alias: 'plan', firstParameter })}
       join accepted using (number)
     ),
     ${Object.entries(PLAN_WRITES)
@@ -127,8 +126,8 @@ export function planExpressions(firstParameter: number): string {
       .join(',')}`
 }
 
-export function planValues(plans: readonly NumberedDelivery[]): string[] {
-  return toArrayParameters(NUMBERED_COLUMNS, plans)
+export function planValues(plans: readonly NumberedDelivery[]): Buffer[] {
+  return toBinaryParameters(NUMBERED_COLUMNS, plans)
 }
 
 const BLOCK_SIZE = 1_000

@@ -7,7 +7,7 @@ import {
   storeEntries,
   TRACKER_ID,
 } from '../../../testing/fixtures/stored-events.ts'
-import type { Database } from '../../runtime/db/database.ts'
+import { type Database, isCitusCluster } from '../../runtime/db/database.ts'
 import type { EventRecord } from './event-record.ts'
 import { findEventsById } from './event-store.ts'
 import type { StoredSession } from './session-store.ts'
@@ -135,6 +135,86 @@ it('keeps the newer click when an event with an older one arrives late', async t
     visit('same-2', 2, { ...other, ...older }),
   ])
   assert.deepEqual((await sessionOf(database, 'same-2'))?.secretClickIds, joined)
+})
+
+it('does not write the session of a visitor who brings nothing new within an hour', async test => {
+  const { database } = await createTestDatabase(test)
+  if (await isCitusCluster(database)) return test.skip('a cluster writes every session')
+  const versionOf = async () => {
+    const { rows } = await database.pool.query('select xmin::text, ctid::text from sessions')
+    return rows
+  }
+  const fbc = (milliseconds: number) => `fb.1.${milliseconds}.AbC`
+  const clickIds = { gclid: 'g1', fbc: fbc(1_795_262_400_000) }
+  const landingSource = 'https://shop.example/'
+  const first = visit('first', 0, { landingSource, clickIds })
+  await storeEntries(database, [first])
+  const stored = await versionOf()
+  const session = { visitorId: 'visitor-1', landingSource, clickIds: {} }
+  const known: [string, Record<string, string>][] = [
+    ['no click', {}],
+    ['the same clicks', clickIds],
+    ['one of them', { gclid: 'g1' }],
+    ['the same click, seen later', { fbc: fbc(1_795_262_499_999) }],
+    ['an older click', { fbc: 'fb.1.1795262300000.old' }],
+  ]
+  for (const [name, named] of known) {
+    const other = { landingSource: 'https://shop.example/other', clickIds: named }
+    await storeEntries(database, [visit(name, 3_599, other)])
+    assert.deepEqual(await versionOf(), stored, name)
+  }
+  assert.deepEqual((await sessionOf(database, 'first'))?.lastSeenAt, STORED_AT)
+  // After an hour, after a look-up of withdrawals, and with a click that is new.
+  const changes: [EventRecord, number][] = [
+    [visit('later', 3_600), 3_600],
+    [{ ...visit('due', 3_700), session: { ...session, isDue: true } }, 3_700],
+    [visit('new', 3_701, { clickIds: { gclid: 'g2' } }), 3_701],
+    [visit('more', 3_702, { clickIds: { ttclid: 't1' } }), 3_702],
+  ]
+  for (const [event, seconds] of changes) {
+    await storeEntries(database, [event])
+    assert.deepEqual(
+      (await sessionOf(database, 'first'))?.lastSeenAt,
+      after(seconds),
+      event.eventId,
+    )
+  }
+  assert.deepEqual((await sessionOf(database, 'first'))?.secretClickIds, {
+    gclid: 'g2',
+    fbc: fbc(1_795_262_400_000),
+    ttclid: 't1',
+  })
+})
+
+it('writes a page session for what is new and for a click that is ignored', async test => {
+  const { database } = await createTestDatabase(test)
+  if (await isCitusCluster(database)) return test.skip('a cluster writes every session')
+  const ofPage = (eventId: string, seconds: number, clickIds: Record<string, string>) => ({
+    ...visit(eventId, seconds, { clickIds }),
+    space: 'publishable' as const,
+  })
+  const stateOf = async () => {
+    const { rows } = await database.pool.query(
+      'select click_ids, last_seen_at, page_click_ignored_at from sessions',
+    )
+    return rows[0]
+  }
+  await storeEntries(database, [ofPage('first', 0, { gclid: 'g1' })])
+  await storeEntries(database, [ofPage('same', 10, { gclid: 'g1' })])
+  assert.deepEqual(await stateOf(), {
+    click_ids: { gclid: 'g1' },
+    last_seen_at: STORED_AT,
+    page_click_ignored_at: null,
+  })
+  await storeEntries(database, [ofPage('another', 20, { gclid: 'g2' })])
+  assert.deepEqual((await stateOf()).page_click_ignored_at, after(20))
+  await storeEntries(database, [ofPage('more', 30, { ttclid: 't1' })])
+  assert.deepEqual((await stateOf()).click_ids, { ttclid: 't1', gclid: 'g1' })
+  await storeEntries(database, [ofPage('less', 40, { gclid: 'g1' })])
+  assert.deepEqual((await stateOf()).last_seen_at, after(30))
+  // What the tracker secret names has a column of its own.
+  await storeEntries(database, [visit('secret', 31, { clickIds: { gclid: 'g1' } })])
+  assert.deepEqual((await sessionOf(database, 'first'))?.secretClickIds, { gclid: 'g1' })
 })
 
 it('never moves the time of the last visit back', async test => {

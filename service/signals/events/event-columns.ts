@@ -29,6 +29,7 @@ interface MergedSession extends MergedClickIds {
   ordinal: number
   firstSeenAt: Date
   landingSource: string | null
+  isDue: boolean
 }
 
 export const EVENT_COLUMNS: BatchColumn<EventRow>[] = [
@@ -129,6 +130,8 @@ const RELATED_COLUMNS: BatchColumn<EventRow>[] = [
     type: 'timestamptz',
     text: ({ session }) => session?.pageClickIgnoredAt?.toISOString() ?? null,
   },
+  // Null for no: a column without a value costs nothing.
+  { name: 'session_is_due', type: 'boolean', text: ({ session }) => (session?.isDue ? 't' : null) },
 ]
 
 export const APPEND_COLUMNS = [...EVENT_COLUMNS, ...RELATED_COLUMNS]
@@ -173,6 +176,7 @@ export function toEventRows(events: readonly EventRecord[]): EventRow[] {
       ordinal: (earlier?.ordinal ?? 0) + 1,
       firstSeenAt: earlier?.firstSeenAt ?? createdAt,
       landingSource: earlier?.landingSource ?? update.landingSource,
+      isDue: earlier?.isDue || (update.isDue ?? false),
       ...mergeSessionClickIds(earlier, event, update),
     }
     latest.set(key, session)

@@ -80,10 +80,11 @@ export interface EventRecord {
   /** The keys of the person who withdraws consent. Empty for other events. */
   withdrawnKeys: readonly string[]
   /**
-   * The event assumes that no consent was withdrawn under these keys. When the assumption is wrong,
-   * the event is not stored but reported as a conflict. Empty after a lookup of withdrawals.
+   * The event assumes that the tracker has no withdrawals, or that no consent was withdrawn under
+   * these keys. When the assumption is wrong, the event is not stored but reported as a conflict.
+   * Empty after a lookup of withdrawals.
    */
-  assumedNotWithdrawn: readonly string[]
+  assumedNotWithdrawn: 'all' | readonly string[]
   /**
    * The event assumes that the tracker has no erasures, or that none of these keyed digests
    * (hexadecimal) was erased. Absent from an event that names no person.
@@ -154,6 +155,11 @@ interface SessionUpdate {
   visitorId: string
   landingSource: string | null
   clickIds: Record<string, string>
+  /**
+   * Written even when it brings nothing new. Set after a look-up of withdrawals: what one of them
+   * removes from the session is decided by the time of the last visit. Default: no.
+   */
+  isDue?: boolean
 }
 
 /**

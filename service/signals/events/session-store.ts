@@ -110,17 +110,72 @@ export const SESSION_COLUMNS = [
   'page_click_ignored_at',
 ]
 
+/** The last event of each visitor in `source`, with the names of `sessions`. */
+function selectVisits(source: string, more = ''): string {
+  return `
+    select distinct on (tracker_id, session_visitor_id)
+      tracker_id, session_visitor_id as visitor_id,
+      coalesce(first_seen_at, created_at) as first_seen_at, created_at as last_seen_at,
+      landing_source, session_click_ids as click_ids,
+      session_secret_click_ids as secret_click_ids, page_click_ignored_at ${more}
+    from ${source} where session_visitor_id is not null
+    order by tracker_id, session_visitor_id, session_ordinal desc`
+}
+
+const WRITTEN_COLUMNS = [
+  'tracker_id',
+  'visitor_id',
+  'first_seen_at',
+  'last_seen_at',
+  'landing_source',
+  'click_ids',
+  'secret_click_ids',
+  'page_click_ignored_at',
+]
+
 /** SQL that writes the last event of each visitor in `source`, in the order of the keys. */
 export function writeSessions(source: string): string {
+  return upsertSessions(selectVisits(source))
+}
+
+/** How old the time of the last visit may be, as SQL. */
+const LAST_SEEN_AGE_MAX = `interval '1 hour'`
+
+/** A visit that changes nothing but the time of a last visit that is recent. */
+const BRINGS_NOTHING = `(
+      excluded.session_is_due is null
+      and excluded.last_seen_at < sessions.last_seen_at + ${LAST_SEEN_AGE_MAX}
+      and (excluded.landing_source is null or sessions.landing_source is not null)
+      and excluded.page_click_ignored_at is null
+      and (excluded.click_ids::text in ('{}', sessions.click_ids::text)
+        or (${IS_PAGE_CLICK_IGNORED}) is not true
+          and (${PAGE_CLICK_IDS})::jsonb = sessions.click_ids::jsonb)
+      and (excluded.secret_click_ids is null
+        or excluded.secret_click_ids::text = sessions.secret_click_ids::text
+        or ${newestClickIds('secret_click_ids')}::jsonb = sessions.secret_click_ids::jsonb)
+    )`
+
+/**
+ * As `writeSessions`, but without the visits that bring nothing new, which are most of those of
+ * returning visitors: a look-up instead of a new version of the row. The last visit of a session is
+ * therefore up to an hour older than the visitor's last event. Not for a Citus cluster, where the
+ * look-up would ask every node.
+ */
+export function writeChangedSessions(source: string): string {
+  const columns = WRITTEN_COLUMNS.map(name => `excluded.${name}`).join(', ')
+  return upsertSessions(`
+    select ${columns} from (${selectVisits(source, ', session_is_due')}) excluded
+    left join lateral (
+      select * from sessions
+      where tracker_id = excluded.tracker_id and visitor_id = excluded.visitor_id limit 1
+    ) sessions on true
+    where sessions.tracker_id is null or ${BRINGS_NOTHING} is not true
+    order by excluded.tracker_id, excluded.visitor_id`)
+}
+
+function upsertSessions(visits: string): string {
   return `
-    insert into sessions
-      (tracker_id, visitor_id, first_seen_at, last_seen_at, landing_source, click_ids,
-       secret_click_ids, page_click_ignored_at)
-    select distinct on (tracker_id, session_visitor_id)
-      tracker_id, session_visitor_id, coalesce(first_seen_at, created_at), created_at,
-      landing_source, session_click_ids, session_secret_click_ids, page_click_ignored_at
-    from ${source} where session_visitor_id is not null
-    order by tracker_id, session_visitor_id, session_ordinal desc
+    insert into sessions (${WRITTEN_COLUMNS.join(', ')}) ${visits}
     on conflict (tracker_id, visitor_id) do update set
       last_seen_at = greatest(sessions.last_seen_at, excluded.last_seen_at),
       landing_source = coalesce(sessions.landing_source, excluded.landing_source),

@@ -13,6 +13,7 @@ import { insertEvents } from '../ingestion/commit-store.ts'
 import {
   findSuppressedDigests,
   findTrackersWithErasures,
+  findTrackersWithWithdrawals,
   suppressDigest,
   waitForPayloadWriters,
 } from './suppression-store.ts'
@@ -54,6 +55,47 @@ it('does not store events with a wrong assumption and returns their keys', async
   assert.deepEqual([...conflictingKeys], [`${TRACKER_ID} secret b`])
   const otherEvent = ledgerEntry({ trackerId: OTHER_TRACKER, assumedNotErased: 'all' })
   assert.deepEqual(await storeEntries(database, [otherEvent]), ['event-1'])
+})
+
+it('checks a tracker that should have no withdrawals as a whole, and each key once', async test => {
+  const { database } = await createTestDatabase(test)
+  const assuming = (
+    eventId: string,
+    assumedNotWithdrawn: 'all' | string[],
+    trackerId = TRACKER_ID,
+  ) => ledgerEntry({ trackerId, eventId, assumedNotWithdrawn })
+  await storeEntries(database, [ledgerEntry({ eventId: 'bye', withdrawnKeys: ['v1'] })])
+  assert.deepEqual(
+    await findTrackersWithWithdrawals(database, [TRACKER_ID, OTHER_TRACKER]),
+    new Set([TRACKER_ID]),
+  )
+  const whole = await insertEvents(
+    database,
+    [assuming('a', 'all'), assuming('b', 'all', OTHER_TRACKER)],
+    [],
+  )
+  assert.deepEqual([...whole.newKeys], [`${OTHER_TRACKER} secret b`])
+  assert.deepEqual([...whole.conflictingKeys], [`${TRACKER_ID} secret a`])
+  const keys = [
+    assuming('c', ['v1', 'v2']),
+    assuming('d', ['v2']),
+    assuming('e', ['v3', 'v1']),
+    assuming('f', ['v1'], OTHER_TRACKER),
+  ]
+  const byKey = await insertEvents(database, keys, [])
+  assert.deepEqual([...byKey.newKeys], [`${TRACKER_ID} secret d`, `${OTHER_TRACKER} secret f`])
+  assert.deepEqual([...byKey.conflictingKeys].sort(), [
+    `${TRACKER_ID} secret c`,
+    `${TRACKER_ID} secret e`,
+  ])
+  // A withdrawal that only pages sent.
+  await database.pool.query(
+    `insert into page_withdrawal_keys (tracker_id, key, withdrawal_id, withdrawn_at)
+     values ($1::uuid, 'v9', gen_random_uuid(), $2::timestamptz)`,
+    [OTHER_TRACKER, STORED_AT],
+  )
+  const other = await insertEvents(database, [assuming('g', 'all', OTHER_TRACKER)], [])
+  assert.deepEqual([...other.conflictingKeys], [`${OTHER_TRACKER} secret g`])
 })
 
 /** An open transaction that has stored a payload. */

@@ -52,22 +52,40 @@ export async function findSuppressedDigests(
 }
 
 /** The trackers among these that have ever erased a person. */
-export async function findTrackersWithErasures(
+export function findTrackersWithErasures(
   database: Database,
   trackerIds: readonly string[],
+): Promise<Set<string>> {
+  const erasures = 'select tracker_id from erased_identifiers where tracker_id'
+  return findTrackersWith(database, trackerIds, [erasures])
+}
+
+/** The trackers among these that have a withdrawal of consent. */
+export function findTrackersWithWithdrawals(
+  database: Database,
+  trackerIds: readonly string[],
+): Promise<Set<string>> {
+  return findTrackersWith(database, trackerIds, [
+    'select tracker_id from consent_withdrawals where tracker_id',
+    'select tracker_id from page_withdrawal_keys where tracker_id',
+  ])
+}
+
+async function findTrackersWith(
+  database: Database,
+  trackerIds: readonly string[],
+  lookups: readonly string[],
 ): Promise<Set<string>> {
   const trackers = trackerIds.map(trackerId => ({ trackerId }))
   const rows = await queryByTracker(database, trackers, async (batch, own) => {
     const isOwn = own.condition('tracker_id', 2)
-    const found = await database.pool.query({
+    const found = lookups.map(lookup => `(${lookup} = requested.tracker_id ${isOwn} limit 1)`)
+    const { rows: ofBatch } = await database.pool.query({
       text: `select requested.tracker_id from unnest($1::uuid[]) as requested(tracker_id)
-             cross join lateral (
-               select tracker_id from erased_identifiers
-               where tracker_id = requested.tracker_id ${isOwn} limit 1
-             ) erased`,
+             cross join lateral (${found.join(' union all ')}) found`,
       values: [arrayLiteral(batch.map(({ trackerId }) => trackerId)), ...own.values],
     })
-    return found.rows
+    return ofBatch
   })
   return new Set(rows.map(({ tracker_id }) => tracker_id))
 }

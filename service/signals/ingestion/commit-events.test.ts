@@ -137,6 +137,43 @@ it('releases the parameters of a finished commit', async test => {
   )
 })
 
+it('sees a withdrawal that commits after the tracker was looked up', async test => {
+  const service = await startTestService(test)
+  const { pool } = service.database
+  const { trackerId } = service.tracker
+  const withdraw = (visitorId: string) =>
+    pool.query(
+      `insert into consent_withdrawals (tracker_id, visitor_id, withdrawn_at)
+       values ($1::uuid, $2::text, $3::timestamptz)`,
+      [trackerId, visitorId, service.clock.now()],
+    )
+  // The tracker has a withdrawal of another person, of which the committer does not know yet.
+  await withdraw('another')
+  let inserts = 0
+  const query = pool.query.bind(pool) as (asked: object) => Promise<unknown>
+  Object.assign(pool, {
+    query: async (statement: { name?: string }, ...rest: []) => {
+      if (statement.name === 'insert-events') {
+        inserts += 1
+        if (inserts === 2) await withdraw('v-withdrawing')
+      }
+      return query(statement, ...rest)
+    },
+  })
+  const draft = { ...draftOf(service, 'racing', 'Purchase'), visitorId: 'v-withdrawing' }
+  const other = { ...draftOf(service, 'unaffected', 'Purchase'), visitorId: 'v-other' }
+  const commits = committer(service)
+  const outcomes = await Promise.all([commits.submit(draft), commits.submit(other)])
+  assert.deepEqual(outcomes, [{ isNew: true }, { isNew: true }])
+  assert.equal(inserts, 3)
+  const statusOf = async (id: string) => (await service.read(id)).body.deliveries[0].status
+  assert.equal(await statusOf('racing'), 'skipped:consent')
+  assert.equal(await statusOf('unaffected'), 'queued')
+  // Now it knows of the tracker and checks the keys at once.
+  await commits.submit({ ...draftOf(service, 'next', 'Purchase'), visitorId: 'v-next' })
+  assert.equal(inserts, 4)
+})
+
 interface Observers {
   onNoteError?: (error: unknown) => void
   onEventsStored?: (activity: StoreActivity) => void

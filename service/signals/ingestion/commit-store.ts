@@ -14,10 +14,10 @@ import {
   APPEND_PARAMETER_COUNT,
   buildAppendCtes,
   buildAppendValues,
-  buildConflictStatement,
   EVENT_WRITES,
   KEY_WRITE,
 } from '../events/append-store.ts'
+import { buildConflictStatement } from '../events/conflict-store.ts'
 import { digestEventId, type EventRow, toEventRows } from '../events/event-columns.ts'
 import { type EventRecord, type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
 import { WITHDRAWAL_WRITE } from '../events/withdrawal-store.ts'

@@ -13,12 +13,14 @@ import {
 import {
   findSuppressedDigests,
   findTrackersWithErasures,
+  findTrackersWithWithdrawals,
   suppressDigest,
 } from '../events/suppression-store.ts'
 import {
   findPersonWithdrawals,
   listPersonKeys,
   listPlatformKeys,
+  type Withdrawals,
 } from '../events/withdrawal-store.ts'
 import type { EventDraft } from './event-draft.ts'
 import type { ErasureState, PlanInput } from './plan-event.ts'
@@ -31,17 +33,20 @@ export type PersonStateLookup = (draft: EventDraft) => PersonState
 const KEYED_TRACKERS_MAX = 100_000
 
 const NO_DIGESTS: ReadonlySet<string> = new Set()
+const NO_KEYED_DIGESTS: ReadonlyMap<string, string> = new Map()
 
 /**
- * Remembers which trackers have erased a person or have withdrawals under keyed digests, for the
- * optimistic insert. What is remembered never becomes wrong, because both are permanent. A tracker
- * that is not remembered yet is found when its first event conflicts.
+ * Remembers which trackers have withdrawals, have them under keyed digests, or have erased a
+ * person, for the optimistic insert. Of a tracker that is not remembered, the insert checks that it
+ * has none at all, so the first event of one that has some conflicts. A tracker whose withdrawals
+ * are all lifted stays remembered, which costs look-ups only.
  */
 export class PersonCheck {
   readonly #database: Database
   readonly #erasureKey: ErasureKeyProvider
   readonly #erasing = new Set<string>()
   readonly #withdrawing = new Set<string>()
+  readonly #withdrawingByDigest = new Set<string>()
   #key: KeyObject | null = null
 
   constructor(database: Database, erasureKey: ErasureKeyProvider) {
@@ -52,44 +57,42 @@ export class PersonCheck {
   /** Assumes the state of a draft without a query. */
   assumeState(draft: EventDraft): PersonState {
     const { trackerId } = draft
-    const isErasing = this.#erasing.has(trackerId)
+    const key = this.#key
+    const isErasing = key !== null && this.#erasing.has(trackerId)
+    const isByDigest = key !== null && this.#withdrawingByDigest.has(trackerId)
     const isWithdrawing = this.#withdrawing.has(trackerId)
-    const plainKeys = listPersonKeys(draft)
-    const withdrawable = listWithdrawableDigests(draft)
-    const freeText = listFreeTextDigests(draft)
-    // A withdrawal under keyed digests cannot reach an event that names no one.
-    const namesNoOne = withdrawable.length + plainKeys.length + freeText.length === 0
-    const marker = namesNoOne ? [] : [KEYED_WITHDRAWALS_MARKER]
-    if (this.#key === null || !(isErasing || isWithdrawing)) {
-      const withdrawalKeys = [...plainKeys, ...marker]
-      return { withdrawals: 'unchecked', withdrawalKeys, erasure: 'unchecked' }
-    }
-    const keyed = computeKeyedDigests(this.#key, draft)
-    const toKeyedKey = (digest: string) => toKeyedWithdrawalKey(keyed.get(digest) as string)
-    const keyedKeys = isWithdrawing ? [...withdrawable, ...freeText].map(toKeyedKey) : marker
-    const keys = [...plainKeys, ...keyedKeys]
-    // The mark tells of withdrawals for one platform too, so their keys cost nothing before it.
-    const platformKeys = isWithdrawing ? listKeysOfPlatforms(this.#key, draft, keys) : []
+    const needsDigests = isErasing || (isWithdrawing && isByDigest)
+    const keyed = needsDigests ? computeKeyedDigests(key, draft) : NO_KEYED_DIGESTS
+    const listKeys = () => listWithdrawalKeys(draft, isByDigest ? { key, keyed } : null)
     return {
       withdrawals: 'unchecked',
-      withdrawalKeys: [...keys, ...platformKeys],
+      withdrawalKeys: isWithdrawing ? listKeys() : 'all',
       erasure: isErasing ? { erased: NO_DIGESTS, keyed: [...keyed.values()] } : 'unchecked',
     }
   }
 
-  /** Looks up withdrawals and erasures for these drafts. The result covers these drafts only. */
+  /**
+   * Looks up withdrawals and erasures for these drafts. The result covers these drafts only. Where
+   * only the tracker as a whole was checked before, an event whose person has withdrawn nothing is
+   * checked by the next insert again, by its keys: the person may withdraw until then.
+   */
   async fetchStates(drafts: readonly EventDraft[]): Promise<PersonStateLookup> {
+    const trackerIds = [...new Set(drafts.map(({ trackerId }) => trackerId))]
+    const unknown = new Set(trackerIds.filter(trackerId => !this.#withdrawing.has(trackerId)))
+    remember(this.#withdrawing, await findTrackersWithWithdrawals(this.#database, [...unknown]))
     const people = new Map(drafts.map(draft => [draft, toPerson(draft)]))
     const found = [...people.values()]
     const withdrawals = await findPersonWithdrawals(this.#database, found, this.#erasureKey)
     if (withdrawals.keyedTrackers.size > 0) {
       this.#key = await this.#erasureKey()
-      remember(this.#withdrawing, withdrawals.keyedTrackers)
+      remember(this.#withdrawingByDigest, withdrawals.keyedTrackers)
     }
     const erasureOf = await this.#fetchErasures(drafts)
     return draft => {
-      const person = people.get(draft) ?? toPerson(draft)
-      return { withdrawals: withdrawals.latest(person), erasure: erasureOf(draft) }
+      const latest = withdrawals.latest(people.get(draft) ?? toPerson(draft))
+      const isUnchecked = unknown.has(draft.trackerId) && hasNone(latest)
+      const assumed = isUnchecked ? this.assumeState(draft) : { withdrawals: latest }
+      return { ...assumed, erasure: erasureOf(draft) }
     }
   }
 
@@ -140,6 +143,30 @@ export class PersonCheck {
       await suppressDigest(this.#database, { trackerId, keyed, at: receivedAt })
     }
   }
+}
+
+function hasNone({ bySecret, byPage, byPlatform }: Withdrawals): boolean {
+  return bySecret === null && byPage === null && byPlatform === undefined
+}
+
+/** The keys under which a withdrawal may be stored that reaches the draft. */
+function listWithdrawalKeys(
+  draft: EventDraft,
+  byDigest: { key: KeyObject; keyed: ReadonlyMap<string, string> } | null,
+): string[] {
+  const plainKeys = listPersonKeys(draft)
+  const withdrawable = listWithdrawableDigests(draft)
+  const freeText = listFreeTextDigests(draft)
+  if (byDigest === null) {
+    // A withdrawal under keyed digests cannot reach an event that names no one.
+    const namesNoOne = withdrawable.length + plainKeys.length + freeText.length === 0
+    return namesNoOne ? plainKeys : [...plainKeys, KEYED_WITHDRAWALS_MARKER]
+  }
+  const { key, keyed } = byDigest
+  const toKeyedKey = (digest: string) => toKeyedWithdrawalKey(keyed.get(digest) as string)
+  const keys = [...plainKeys, ...[...withdrawable, ...freeText].map(toKeyedKey)]
+  // The mark tells of withdrawals for one platform too, so their keys cost nothing before it.
+  return [...keys, ...listKeysOfPlatforms(key, draft, keys)]
 }
 
 /** The person of a draft, with the platforms that may get the event. */

@@ -14,8 +14,8 @@ import type { EventDraft } from './event-draft.ts'
 export interface PlanInput {
   /** The latest withdrawals of the person. `unchecked` assumes that there is none. */
   withdrawals: Withdrawals | 'unchecked'
-  /** The keys that the insert checks while `withdrawals` is unchecked. */
-  withdrawalKeys?: readonly string[]
+  /** The keys that the insert checks while `withdrawals` is unchecked; all: of its tracker. */
+  withdrawalKeys?: 'all' | readonly string[]
   /** Whether the person was erased. Default: `unchecked`, which assumes not. */
   erasure?: ErasureState
   routes: readonly DestinationRoute[]
@@ -217,12 +217,12 @@ function buildSession(
 ) {
   if (visitorId === null || decision.outcome !== 'granted') return null
   const kept = { ...clickIds }
-  const withdrawn = withdrawals === 'unchecked' ? [] : (withdrawals.byPlatform ?? [])
-  for (const [platform, bySecret] of withdrawn) {
+  const isDue = withdrawals !== 'unchecked'
+  for (const [platform, bySecret] of (isDue && withdrawals.byPlatform) || []) {
     if (findWithdrawalReason(decision, { bySecret, byPage: null, receivedAt }) === null) continue
     for (const name of clickIdNames?.(platform) ?? []) delete kept[name]
   }
-  return { visitorId, landingSource: eventSource, clickIds: kept }
+  return { visitorId, landingSource: eventSource, clickIds: kept, isDue }
 }
 
 function planDeliveries(
