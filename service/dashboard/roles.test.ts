@@ -77,6 +77,7 @@ const ROWS: Record<string, Row> = {
   sendPurchase: { ...managing, owner: 422, admin: 422 },
   readStartChecklist: reading,
   getOverview: reading,
+  getEventFlow: reading,
   listIssues: reading,
   listRefusals: reading,
   eraseUserData: { ...managing, owner: 200, admin: 200 },
