@@ -38,29 +38,6 @@ it('shows the attempts, the answer of the platform and its trace id', async test
   assert.equal(last.answer.error.code, 100)
 })
 
-it('offers no replay where it cannot help, and says what to do instead', async test => {
-  const { service, details } = await openDetails(test)
-  await service.submit(samplePurchase())
-  const { pool } = service.database
-  for (const [status, reason, canReplay, advice] of [
-    ['failed:permanent', 'refused_before_sending', false, /send it under a new event ID\.$/],
-    ['failed:permanent', 'no_platform_identity', false, /under a new event ID, with one\.$/],
-    ['failed:unknown', 'not_deduplicated', false, /would count a copy/],
-    ['failed:auth', 'destination_refused', true, null],
-    ['failed:unknown', 'single_attempt', true, null],
-  ] as const) {
-    await pool.query('update delivery_queue set status = $1, status_reason = $2', [status, reason])
-    const [delivery] = (await details('order-1001')).body.deliveries
-    assert.equal(delivery.can_replay, canReplay, reason)
-    if (advice === null) assert.equal(delivery.replay_advice, null)
-    else assert.match(delivery.replay_advice, advice)
-  }
-  service.clock.advance(8 * 86_400)
-  const [late] = (await details('order-1001')).body.deliveries
-  assert.equal(late.can_replay, false)
-  assert.match(late.replay_advice, /^The event is older than the platform accepts/)
-})
-
 it('names the keys of identity and never their values', async test => {
   const { service, details } = await openDetails(test)
   const source = 'https://shop.example/checkout?fbclid=Iw-the-click'
