@@ -121,7 +121,7 @@ function DisconnectDialog({ onClose, ...props }: DialogProps) {
     >
       <Text size="sm">
         It gets no new events, and this cannot be undone.
-        {waiting > 0 && ` ${formatCount(waiting, 'event')} that wait for it will not be sent.`} Past
+        {waiting > 0 && ` What waits for it is not sent: ${formatCount(waiting, 'event')}.`} Past
         events and reports stay. To stop for a while, pause it instead.
       </Text>
       <Text size="sm">
