@@ -60,7 +60,7 @@ export const DELIVERY_REASONS = {
     'purchase_withdrawn',
     'purchase_erased',
   ],
-  'skipped:no_destination': ['no_destination'],
+  'skipped:no_destination': ['no_destination', 'disconnected'],
   'skipped:duplicate': ['sent_by_secret', 'value_already_told'],
   'skipped:not_selected': [
     // Each names the member of the destination's filter that did not match.
@@ -162,6 +162,7 @@ export type FailureClass = (typeof FAILURE_CLASSES)[number]
 /** Why a destination is paused. A sentence about it is stored. */
 export type PauseReason =
   | 'paused_by_user'
+  | 'destination_disconnected'
   | 'credential_rejected'
   | 'configuration_rejected'
   | 'credential_unreadable'

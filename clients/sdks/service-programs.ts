@@ -84,17 +84,21 @@ export async function checkSampleProgram(
   assert.deepEqual({ stored, received }, { stored: { count, cents }, received: { count, cents } })
 }
 
-/** The events that the programs of a README put into a queue end at the platform. */
+/** The event that the program about the queue sends has an ID of the client, and is accepted. */
 export async function assertLeadsAccepted(service: TestService): Promise<void> {
   await service.deliver()
-  const { body } = await service.request('GET', '/api/v1/events?per_page=100')
+  const { body } = await service.request('GET', '/api/v1/dashboard/events?per_page=100')
   const listed: ListedEvent[] = body.events.data
-  const leads = listed.filter(({ event_name: name }) => name === 'Lead')
+  // The events of the program about batches name no person, for brevity.
+  const leads = listed.filter(
+    ({ id, event_name: name }) => name === 'Lead' && !/^lead-/.test(String(id)),
+  )
   const statuses = leads.flatMap(({ deliveries }) => deliveries.map(({ status }) => status))
   assert.deepEqual([...new Set(statuses)], ['accepted'])
 }
 
 interface ListedEvent {
+  id: string
   event_name: string
   deliveries: { status: string }[]
 }

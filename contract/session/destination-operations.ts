@@ -15,7 +15,7 @@ import {
   SentTestPurchase,
   TestModeNoticeList,
 } from './destinations.ts'
-import { ALL_REFUSALS, FOUND_REFUSALS, read, write } from './session-operation.ts'
+import { ALL_REFUSALS, FOUND_REFUSALS, Nothing, read, write } from './session-operation.ts'
 import { TRACKER_PATH } from './tracker-operations.ts'
 
 const DESTINATION_PATH = `${TRACKER_PATH}/destinations/:destination` as const
@@ -42,6 +42,10 @@ export const replaceCredential = write('replaceCredential', `PUT ${DESTINATION_P
 export const changeDestination = write('changeDestination', `PATCH ${DESTINATION_PATH}`, {
   body: DestinationChange,
   response: { 200: Destination, ...ALL_REFUSALS },
+})
+/** For good: no new events, and what waits is skipped. */
+export const disconnectDestination = write('disconnectDestination', `DELETE ${DESTINATION_PATH}`, {
+  response: { 204: Nothing, ...FOUND_REFUSALS },
 })
 /** Tries a paused destination now instead of at its next check. */
 export const checkDestination = write('checkDestination', `POST ${DESTINATION_PATH}/check`, {
@@ -71,6 +75,7 @@ export const DESTINATION_OPERATIONS = [
   ...[listDestinations, listTestModes, createDestination, replaceCredential],
   ...[
     changeDestination,
+    disconnectDestination,
     checkDestination,
     switchTestMode,
     sendPurchase,

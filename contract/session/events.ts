@@ -198,7 +198,12 @@ export const DeliveryDetails = named(
     status_reason: Type.String(),
     is_test: Type.Boolean(),
     explanation: Type.String({ description: 'What happened, why, and what happens next.' }),
-    can_replay: Type.Boolean({ description: 'It failed, and a replay would queue it now.' }),
+    can_replay: Type.Boolean({
+      description: 'It failed, a replay would queue it now, and it may succeed.',
+    }),
+    replay_advice: nullable(
+      Type.String({ description: 'What to do where a replay of a failure cannot help.' }),
+    ),
     attempt_count: count('Requests that carried it.'),
     attempts: Type.Array(AttemptView, { description: 'The last twenty, oldest first.' }),
     platform_trace_id: nullable(Type.String()),

@@ -92,6 +92,11 @@ it('renames and pauses a destination, and sends what waited when it is resumed',
   await service.deliver()
   await page.getByText('Nothing', { exact: true }).waitFor()
   assert.equal((await service.received()).events.length, 1)
+
+  await page.getByRole('button', { name: 'Disconnect Main dataset' }).click()
+  await dialog.getByText('this cannot be undone').waitFor()
+  await dialog.getByRole('button', { name: 'Disconnect' }).click()
+  await page.getByText('No destination yet').waitFor()
 })
 
 it('chooses the events of a destination after a preview of the last ones', async test => {

@@ -46,6 +46,7 @@ it('finds what the platform refused, replays it, and sees it accepted', async te
   await page.getByLabel('Open a page or an event').fill('order-1001')
   await page.keyboard.press('Enter')
   await page.getByText('The platform rejected the event permanently').waitFor()
+  await page.getByText('send it under a new event ID').waitFor()
   await page.getByText('Answer of the platform').first().click()
   await page.getByText('"error_subcode": 2804048').first().waitFor()
   await assertAccessible()

@@ -33,6 +33,7 @@ export const AUDIT_ACTIONS = [
   'destination.renamed',
   'destination.paused',
   'destination.resumed',
+  'destination.disconnected',
   'destination.routing_changed',
   'credential.changed',
   'key.issued',

@@ -113,6 +113,6 @@ async function requireDestination(
 ): Promise<Destination> {
   assertDestinationId(destinationId)
   const destination = await findDestination(database, tracker.trackerId, destinationId)
-  if (!destination) throw destinationNotFound()
+  if (!destination || destination.disconnectedAt) throw destinationNotFound()
   return destination
 }

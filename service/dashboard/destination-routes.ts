@@ -9,7 +9,7 @@ import { commitAudited } from '../audit/audit-store.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
 import { readPathParameters, Validator } from '../runtime/http/validator.ts'
-import { changeDestination } from '../signals/delivery/change-destination.ts'
+import { changeDestination, disconnectDestination } from '../signals/delivery/change-destination.ts'
 import { previewRouting, setRouting } from '../signals/delivery/change-routing.ts'
 import { scheduleProbe } from '../signals/delivery/destination-health-store.ts'
 import { announceDeliveries } from '../signals/delivery/destination-queue-store.ts'
@@ -22,6 +22,7 @@ import {
 import type { Destination } from '../signals/delivery/destination-store.ts'
 import { setTestMode } from '../signals/delivery/test-mode.ts'
 import { requirePlatform, sendTestPurchase } from '../signals/ingestion/send-test-purchase.ts'
+import { requireRecentAuthentication } from '../workspaces/users/reauthentication.ts'
 import { NAME_ERROR, parseName } from '../workspaces/users/user-input.ts'
 import { userActor } from '../workspaces/users/workspaces.ts'
 import {
@@ -93,6 +94,20 @@ function credentialRoutes(app: ServiceApp, context: DashboardContext): void {
       })
       context.onDestinationChanged(tracker.trackerId)
       return viewOf(context, changed, tracker.workspaceId)
+    },
+  })
+  app.route({
+    ...operations.disconnectDestination,
+    async handler(request, reply) {
+      const tracker = await requireTracker(context, request, 'manage_trackers')
+      const at = context.now()
+      // A stolen session must not end the deliveries of a shop.
+      requireRecentAuthentication(request.user, at)
+      const actor = userActor(request.user)
+      const destinationId = destinationOf(request)
+      await disconnectDestination(context, { tracker, destinationId, actor, at })
+      context.onDestinationChanged(tracker.trackerId)
+      return reply.code(204).send()
     },
   })
   app.route({

@@ -188,6 +188,7 @@ it('returns 404 for a destination of another tracker', async test => {
     ['POST', 'test-purchases', {}],
     ['POST', 'check', undefined],
     ['PATCH', '', { paused: true }],
+    ['DELETE', '', undefined],
   ] as const
   for (const id of [destinationId, 'not-an-id']) {
     for (const [method, name, body] of calls) {

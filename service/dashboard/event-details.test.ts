@@ -30,6 +30,7 @@ it('shows the attempts, the answer of the platform and its trace id', async test
   assert.match(body.summary, /^The platform rejected the event permanently/)
   assert.equal(body.summary, delivery.explanation)
   assert.deepEqual([delivery.status, delivery.can_replay], ['failed:permanent', true])
+  assert.match(delivery.replay_advice, /^A replay sends what was refused: .+ new event ID\.$/)
   assert.equal(delivery.last_error.subcode, 2_804_048)
   const last = delivery.attempts.at(-1)
   assert.deepEqual([last.outcome, last.http_status], ['permanent', 400])

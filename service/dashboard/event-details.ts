@@ -1,4 +1,4 @@
-import { isRecognized, storedText } from '@signalbox/contract/closed-set.ts'
+import { storedText } from '@signalbox/contract/closed-set.ts'
 import type {
   ConsentDecisionView,
   DeliveryDetails,
@@ -10,10 +10,8 @@ import { isObject } from '../runtime/util/is-object.ts'
 import type { ConsentSignal } from '../signals/consent/consent-signal.ts'
 import { readPlatformDecisions } from '../signals/consent/platform-decisions.ts'
 import { explainDelivery } from '../signals/delivery/delivery-explanation.ts'
-import { FAILED_STATUSES } from '../signals/delivery/delivery-status.ts'
 import type { StoredDelivery } from '../signals/delivery/delivery-store.ts'
 import { formatTarget } from '../signals/delivery/destination-resource.ts'
-import { WINDOW_MARGIN_SECONDS } from '../signals/delivery/review-deliveries.ts'
 import { ATTEMPTS_SHOWN_MAX } from '../signals/event-reads/event-view.ts'
 import { orderView } from '../signals/event-reads/order-view.ts'
 import {
@@ -26,6 +24,7 @@ import { type EventSpace, SPACE_NUMBERS } from '../signals/events/event-record.t
 import { findEventsById, type StoredEvent } from '../signals/events/event-store.ts'
 import { listSessionClickIds } from '../signals/identity/click-ids.ts'
 import type { PlatformRegistry } from '../signals/platforms/registry.ts'
+import { adviseReplay } from './replay-advice.ts'
 import { eventSummary } from './search-events.ts'
 
 interface DetailsLookup {
@@ -184,6 +183,7 @@ function deliveryDetails(
 ): DeliveryDetails {
   const windowEndsAt = findWindowEnd(delivery, event, platforms)
   const own = attempts.filter(({ id }) => delivery.attemptIds.includes(id))
+  const { canReplay, advice } = adviseReplay(delivery, { event, windowEndsAt, at })
   return {
     id: delivery.id,
     destination_id: delivery.destinationId,
@@ -202,7 +202,8 @@ function deliveryDetails(
       order,
       ...findRestating(delivery, platforms),
     }),
-    can_replay: canReplay(delivery, { event, windowEndsAt, at }),
+    can_replay: canReplay,
+    replay_advice: advice,
     attempt_count: delivery.attemptCount,
     attempts: own.slice(-ATTEMPTS_SHOWN_MAX).map(attempt => ({
       started_at: attempt.startedAt.toISOString(),
@@ -230,15 +231,4 @@ function destinationName(
   if (platform === null) return null
   const label = platforms.find(platform)?.label ?? platform
   return `${label} ${formatTarget(destinationConfig ?? {})}`.trim()
-}
-
-/** The rules of a replay: it failed, its payload exists and the platform's window is open. */
-function canReplay(
-  { status }: StoredDelivery,
-  { event, windowEndsAt, at }: { event: StoredEvent; windowEndsAt: Date | null; at: Date },
-): boolean {
-  const isFailed = isRecognized(status) && FAILED_STATUSES.includes(status)
-  const endsAfter = at.getTime() + WINDOW_MARGIN_SECONDS * 1_000
-  const isOpen = windowEndsAt === null || windowEndsAt.getTime() > endsAfter
-  return isFailed && event.payload !== null && isOpen
 }

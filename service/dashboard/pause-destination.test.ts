@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { readAuditEntries } from '../../testing/fixtures/audit.ts'
-import { openDestination } from '../../testing/fixtures/dashboard.ts'
+import { openDashboardWorkspace, openDestination } from '../../testing/fixtures/dashboard.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
-import { scriptFaults } from '../../testing/fixtures/simulator.ts'
+import { findPlatformTarget, scriptFaults } from '../../testing/fixtures/simulator.ts'
 import { deliverDueBatch } from '../signals/delivery/deliver-batch.ts'
 import { findWorkspacesToUpdate } from '../signals/reports/alert-announcement-store.ts'
 
@@ -126,6 +126,58 @@ it('pauses once when several people pause at the same time', async test => {
     service.database,
     tracker.workspaceId,
     'destination.paused',
+  )
+  assert.equal(entries.length, 1)
+})
+
+it('disconnects a destination for good: nothing more is sent, and its past stays', async test => {
+  const service = await startTestService(test)
+  const { owner, list, one, change, tracker } = await openPaused(service)
+  const path = `${list}/${tracker.destinationId}`
+  await service.submit(samplePurchase({ event_id: 'before' }))
+  await service.deliver()
+  await change({ paused: true })
+  await service.submit(samplePurchase({ event_id: 'waiting' }))
+  service.clock.advance(3_600)
+  const early = await owner.client.call('DELETE', path)
+  assert.equal(early.status, 403)
+  assert.match(early.body.message, /Confirm your identity/)
+
+  const other = await openDashboardWorkspace(service)
+  const replies = await Promise.all([1, 2].map(() => other.owner.client.call('DELETE', path)))
+  assert.deepEqual(replies.map(({ status }) => status).sort(), [204, 404])
+  for (const [method, place, body] of [
+    ['PATCH', one, { paused: false }],
+    ['PUT', `${one}/credential`, { access_token: 'another-token' }],
+    ['POST', `${one}/check`, undefined],
+    ['PATCH', `${one}/test-mode`, { enabled: true }],
+    ['POST', `${one}/test-purchases`, {}],
+    ['PATCH', `${one}/routing`, {}],
+    ['POST', `${one}/routing/preview`, {}],
+  ] as const) {
+    const reply = await other.owner.client.call(method, place, body ? { body } : {})
+    assert.equal(reply.status, 404, `${method} ${place}`)
+  }
+  assert.deepEqual((await owner.client.call('GET', list)).body.destinations, [])
+
+  await service.deliver()
+  const waiting = await readDelivery(service, 'waiting')
+  assert.deepEqual([waiting.status, waiting.attempt_count], ['skipped:no_destination', 0])
+  assert.match(waiting.explanation, /^Not sent: a person disconnected the destination/)
+  assert.equal((await readDelivery(service, 'before')).status, 'accepted')
+  await service.submit(samplePurchase({ event_id: 'after' }))
+  const after = await readDelivery(service, 'after')
+  assert.match(after.explanation, /^Not sent: the tracker had no destination/)
+  assert.equal((await service.received()).events.length, 1)
+
+  const { datasetId, accessToken } = await findPlatformTarget(service, tracker)
+  const again = { type: 'meta', config: { dataset_id: datasetId }, access_token: accessToken }
+  const connected = await other.owner.client.call('POST', list, { body: again })
+  assert.equal(connected.status, 201, JSON.stringify(connected.body))
+  const entries = await readAuditEntries(
+    service.database,
+    tracker.workspaceId,
+    'destination.disconnected',
   )
   assert.equal(entries.length, 1)
 })

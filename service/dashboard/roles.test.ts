@@ -68,6 +68,7 @@ const ROWS: Record<string, Row> = {
   createDestination: { ...managing, owner: 201, admin: 201 },
   replaceCredential: changing,
   changeDestination: changing,
+  disconnectDestination: { ...managing, owner: 204, admin: 204 },
   checkDestination: changing,
   changeRouting: changing,
   previewRouting: changing,

@@ -29,9 +29,9 @@ function useChange({ params, status }: DestinationProps, onDone: () => void) {
   })
 }
 
-/** Pauses after a question, resumes at once, and renames. */
+/** Pauses and disconnects after a question, resumes at once, and renames. */
 export function ChangeActions(props: DestinationProps) {
-  const [open, setOpen] = useState<'pause' | 'rename' | null>(null)
+  const [open, setOpen] = useState<'pause' | 'rename' | 'disconnect' | null>(null)
   const close = () => setOpen(null)
   const resume = useChange(props, close)
   const name = nameOf(props)
@@ -54,6 +54,14 @@ export function ChangeActions(props: DestinationProps) {
       <Button variant="default" aria-label={`Rename ${name}`} onClick={() => setOpen('rename')}>
         Rename
       </Button>
+      <Button
+        variant="default"
+        aria-label={`Disconnect ${name}`}
+        onClick={() => setOpen('disconnect')}
+      >
+        Disconnect
+      </Button>
+      {open === 'disconnect' && <DisconnectDialog {...props} onClose={close} />}
       {open === 'pause' && <PauseDialog {...props} onClose={close} />}
       {open === 'rename' && <RenameDialog {...props} onClose={close} />}
     </Group>
@@ -82,6 +90,42 @@ function PauseDialog({ onClose, ...props }: DialogProps) {
       <Text size="sm">
         Platforms refuse events that are too old, most of them after 7 days. What waits longer
         expires.
+      </Text>
+    </FormDialog>
+  )
+}
+
+function DisconnectDialog({ onClose, ...props }: DialogProps) {
+  const client = useQueryClient()
+  const { params, status } = props
+  const disconnect = useMutation({
+    mutationFn: () =>
+      call('DELETE /workspaces/:workspace/trackers/:tracker/destinations/:destination', {
+        params: { ...params, destination: status.destination.id },
+      }),
+    onSuccess: async () => {
+      onClose()
+      await client.invalidateQueries({ queryKey: destinationsKey(params) })
+    },
+  })
+  const { waiting } = status.queue
+  return (
+    <FormDialog
+      isFinal
+      title={`Disconnect ${nameOf(props)}?`}
+      submitLabel="Disconnect"
+      isPending={disconnect.isPending}
+      error={disconnect.error}
+      onSubmit={() => disconnect.mutate()}
+      onClose={onClose}
+    >
+      <Text size="sm">
+        It gets no new events, and this cannot be undone.
+        {waiting > 0 && ` What waits for it is not sent: ${formatCount(waiting, 'event')}.`} Past
+        events and reports stay. To stop for a while, pause it instead.
+      </Text>
+      <Text size="sm">
+        The sealed token stays for erasures. Revoke it at the platform if nothing else uses it.
       </Text>
     </FormDialog>
   )

@@ -37,6 +37,7 @@ export function DeliverySection({ delivery, canManage }: DeliverySectionProps) {
             ['Trace ID', trace && <TraceId id={trace} />],
           ]}
         />
+        {delivery.replay_advice && <Text size="sm">{delivery.replay_advice}</Text>}
         {delivery.attempts.length > 0 && <Attempts attempts={delivery.attempts} />}
       </Stack>
     </Section>

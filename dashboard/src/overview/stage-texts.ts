@@ -105,6 +105,7 @@ const REASON_TEXTS: Record<Exclude<StageReason, RefusalRule>, string> = {
   handed_back: 'Back in the queue',
   held_for_secret: 'Waits for the event of the tracker secret',
   no_destination: 'No destination',
+  disconnected: 'Destination disconnected',
   no_platform_identity: 'No identity for this platform',
   no_signal: 'Consent not readable as granted',
   no_test_code: 'No test event code',

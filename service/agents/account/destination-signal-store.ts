@@ -155,6 +155,7 @@ export async function findBoundDestinations(
            from trackers tracker
            join destinations destination on destination.tracker_id = tracker.id
              and destination.platform_ad_account_id = $2::integer
+             and destination.disconnected_at is null
              ${own.condition('destination.tracker_id', 3)}
            where tracker.workspace_id = $1::integer
            order by tracker.created_at, tracker.id, destination.created_at, destination.id

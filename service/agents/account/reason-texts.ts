@@ -62,6 +62,7 @@ const DELIVERY_TEXTS: Record<DeliveryReason | 'destination_paused', string> = {
   value_already_told: 'Another refund of the order gave the platform the same value.',
   sent_by_secret: 'A page sent it, and the back end sent the same event.',
   no_destination: 'The tracker had no destination.',
+  disconnected: 'The destination was disconnected before the event was sent.',
 }
 
 /** Explains a reason by its code; a code of another version explains itself. */

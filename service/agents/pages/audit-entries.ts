@@ -134,6 +134,7 @@ const AUDIT_ACTION_LABELS: Record<AuditAction, string> = {
   'destination.renamed': 'Destination renamed',
   'destination.paused': 'Destination paused',
   'destination.resumed': 'Destination resumed',
+  'destination.disconnected': 'Destination disconnected',
   'credential.changed': 'Platform credential changed',
   'key.issued': 'Key issued',
   'key.revoked': 'Key revoked',

@@ -30,6 +30,7 @@ export async function checkDelivery(
 ): Promise<DeliveryExamination> {
   const destinations: Destination[] = []
   for await (const destination of everyDestination(database)) {
+    if (destination.disconnectedAt !== null) continue
     if (destinations.push(destination) === DESTINATIONS_MAX) break
   }
   const keys = await checkKeys(context, database, destinations)

@@ -30,6 +30,7 @@ function destination(changes: Partial<Destination> = {}): Destination {
     routing: {},
     name: null,
     pausedAt: null,
+    disconnectedAt: null,
     ...changes,
   }
 }

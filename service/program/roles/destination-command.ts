@@ -3,7 +3,10 @@ import { Command } from 'commander'
 import { createAuditTrail } from '../../audit/audit-store.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
 import type { Database } from '../../runtime/db/database.ts'
-import { changeDestination } from '../../signals/delivery/change-destination.ts'
+import {
+  changeDestination,
+  disconnectDestination,
+} from '../../signals/delivery/change-destination.ts'
 import { createDestination, formatTarget } from '../../signals/delivery/destination-resource.ts'
 import { validateRouting } from '../../signals/delivery/routing.ts'
 import type { Platform } from '../../signals/platforms/platform.ts'
@@ -39,7 +42,7 @@ interface ChangeRequest {
   destinationId: string
   /** Null: the only tracker of the store. */
   tracker: TrackerReference | null
-  change: { isPaused: boolean } | { name: string }
+  change: { isPaused: boolean } | { name: string } | 'disconnect'
 }
 
 interface ConnectRequest {
@@ -52,7 +55,7 @@ interface ConnectRequest {
   routingFrom: string | null
 }
 
-/** Connects, pauses, resumes or renames a destination, or says what each platform asks for. */
+/** Connects or changes a destination, or says what each platform asks for. */
 export async function runDestination(
   context: RoleContext,
   request: DestinationRequest,
@@ -73,10 +76,14 @@ async function runChange(
     const audited = { database, audit: createAuditTrail(keys, logger) }
     const tracker = await findTrackerOf(database, reference)
     const actor = { type: 'operator', id: null } as const
+    const target = { tracker, destinationId, actor, at: now() }
     const changed = await asStartError(() =>
-      changeDestination(audited, { tracker, destinationId, ...change, actor, at: now() }),
+      change === 'disconnect'
+        ? disconnectDestination(audited, target)
+        : changeDestination(audited, { ...target, ...change }),
     )
-    const state = changed.pausedAt ? 'paused by a person' : changed.status
+    const own = changed.pausedAt ? 'paused by a person' : changed.status
+    const state = changed.disconnectedAt ? 'disconnected' : own
     printStatus(`${changed.name ?? `Destination ${changed.id}`} is ${state}.\n`)
   })
 }
@@ -157,6 +164,9 @@ export function defineDestinationCommand(
     )
     .option('--simulator', 'connect to the simulator, which needs no target and no token')
     .option('--routing <file>', 'JSON file: which events are sent, and under which names')
+  addChangeOptions(
+    command.command('disconnect').description('send nothing more to a destination, for good'),
+  ).action((options: ChangeOptions) => handle(toChangeRequest(options, 'disconnect')))
   for (const [task, text] of [
     ['pause', 'let the events of a destination wait until it is resumed'],
     ['resume', 'send what waits for a destination that a person paused'],

@@ -2,14 +2,10 @@ import type { AuditAction, AuditActor } from '../../audit/audit-entry.ts'
 import { type AuditedContext, commitAudited } from '../../audit/audit-store.ts'
 import type { TrackerIdentity } from '../access/tracker-store.ts'
 import { PAUSE_SENTENCES } from './destination-health.ts'
+import { type DestinationUpdate, updateDestination } from './destination-health-store.ts'
 import { announceDeliveries } from './destination-queue-store.ts'
 import { assertDestinationId, destinationNotFound } from './destination-resource.ts'
-import {
-  type Destination,
-  type DestinationUpdate,
-  lockDestination,
-  updateDestination,
-} from './destination-store.ts'
+import { type Destination, lockDestination } from './destination-store.ts'
 
 interface DestinationChange {
   tracker: TrackerIdentity
@@ -47,6 +43,29 @@ export async function changeDestination(
   })
   if (isResumed) await announceDeliveries(context.database)
   return destination
+}
+
+/**
+ * Disconnects a destination for good: it gets no new events, and workers skip what waits for it.
+ * Its past events, counts and reports stay. Throws a 404 refusal, also for a second request.
+ */
+export async function disconnectDestination(
+  context: AuditedContext,
+  { tracker, destinationId, actor, at }: Omit<DestinationChange, 'name' | 'isPaused'>,
+): Promise<Destination> {
+  assertDestinationId(destinationId)
+  const { trackerId, workspaceId } = tracker
+  const key = { trackerId, destinationId }
+  const disconnected = await commitAudited(context, async (transaction, record) => {
+    const before = await lockDestination(transaction, key)
+    if (!before) throw destinationNotFound()
+    const subject = { type: 'destination', id: before.id } as const
+    record({ workspaceId, at, actor, action: 'destination.disconnected', subject, details: {} })
+    const disconnect = { reason: PAUSE_SENTENCES.destination_disconnected }
+    return updateDestination(transaction, key, { disconnect, at })
+  })
+  await announceDeliveries(context.database)
+  return disconnected
 }
 
 /** A destination that the platform paused is not resumed here: a probe or a credential does. */

@@ -116,7 +116,7 @@ export async function previewRouting(
   assertDestinationId(destinationId)
   const { trackerId } = tracker
   const destination = await findDestination(database, trackerId, destinationId)
-  if (!destination) throw destinationNotFound()
+  if (!destination || destination.disconnectedAt) throw destinationNotFound()
   const platform = platforms.find(destination.platform)
   const routing = changeRouting(destination.routing, body, platform)
   const from = new Date(at.getTime() - PREVIEW_DAYS * DAY_MILLISECONDS)

@@ -167,6 +167,7 @@ async function replaceCredential(
     })
     .where('tracker_id', '=', trackerId)
     .where('id', '=', destinationId)
+    .where('disconnected_at', 'is', null)
     .returning('id')
     .executeTakeFirst()
   return changed !== undefined

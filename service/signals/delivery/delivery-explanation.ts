@@ -21,6 +21,7 @@ import {
   explainSending,
   explainWaiting,
   platformMessage,
+  withoutDestinationSentence,
 } from './waiting-explanation.ts'
 
 /**
@@ -79,10 +80,7 @@ function statusSentences(
     case 'skipped:consent':
       return [consentSentence(delivery, event, context)]
     case 'skipped:no_destination':
-      return [
-        'Not sent: the tracker had no destination when the event was received. Connect one and ' +
-          'send new events.',
-      ]
+      return [withoutDestinationSentence(delivery)]
     case 'skipped:not_selected':
       return [unselectedSentence(delivery), message]
     case 'skipped:duplicate':

@@ -19,6 +19,7 @@ export const STATUS_TRANSITIONS = {
     'failed:unknown',
     'expired',
     'skipped:consent',
+    'skipped:no_destination',
     'skipped:duplicate',
     'skipped:not_selected',
   ],

@@ -62,14 +62,12 @@ export async function postponeProbe({ query }: Database, pause: DestinationPause
     .where('id', '=', pause.destinationId)
     .where('status', '=', 'inactive')
     .where('paused_at', 'is', null)
+    .where('disconnected_at', 'is', null)
     .where('sealed_credential', '=', pause.sealedCredential)
     .execute()
 }
 
-/**
- * Activates the destination. False when it was active already, has another credential, or a person
- * paused it.
- */
+/** Activates it. False when it was active, has another credential, or a person paused it. */
 export async function resumeDestination(
   { query }: Database,
   probed: UsedDestination,
@@ -87,6 +85,7 @@ export async function resumeDestination(
     .where('id', '=', probed.destinationId)
     .where('status', '=', 'inactive')
     .where('paused_at', 'is', null)
+    .where('disconnected_at', 'is', null)
     .where('sealed_credential', '=', probed.sealedCredential)
     .returning('id')
     .executeTakeFirst()
@@ -108,14 +107,61 @@ export async function scheduleProbe(
     .where('id', '=', destinationId)
     .where('status', '=', 'inactive')
     .where('paused_at', 'is', null)
+    .where('disconnected_at', 'is', null)
     .execute()
   const row = await query
     .selectFrom('destinations')
     .selectAll()
     .where('tracker_id', '=', trackerId)
     .where('id', '=', destinationId)
+    .where('disconnected_at', 'is', null)
     .executeTakeFirst()
   return row ? destinationOf(row) : null
+}
+
+/** What a person may change of a destination at any time. */
+export interface DestinationUpdate {
+  name?: string | null
+  /** A pause replaces a reason of the platform; without one the destination is active again. */
+  pause?: { reason: string } | null
+  /** Its reason. It ends test mode, and a pause. */
+  disconnect?: { reason: string }
+}
+
+export async function updateDestination(
+  { query }: Transaction,
+  { trackerId, destinationId }: DestinationKey,
+  { name, pause, disconnect, at }: DestinationUpdate & { at: Date },
+): Promise<Destination> {
+  const row = await query
+    .updateTable('destinations')
+    .set({
+      updated_at: at,
+      ...(name !== undefined && { name }),
+      ...(pause !== undefined && {
+        status: pause ? 'inactive' : 'active',
+        status_reason: pause?.reason ?? null,
+        paused_at: pause ? at : null,
+        next_probe_at: null,
+        failed_probes: 0,
+      }),
+      ...(disconnect && {
+        status: 'inactive',
+        status_reason: disconnect.reason,
+        disconnected_at: at,
+        paused_at: null,
+        next_probe_at: null,
+        test_mode_until: null,
+        backoff_cause: null,
+        backoff_since: null,
+        backoff_until: null,
+      }),
+    })
+    .where('tracker_id', '=', trackerId)
+    .where('id', '=', destinationId)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  return destinationOf(row)
 }
 
 /** Records that a worker sends nothing until a time. An outage keeps its beginning. */

@@ -69,6 +69,7 @@ export const PAUSE_SENTENCES: Record<PauseReason, string> = {
   configuration_invalid: INVALID_CONFIGURATION,
   /** An owner or an administrator; only they resume it. */
   paused_by_user: 'A person paused this destination.',
+  destination_disconnected: 'A person disconnected this destination.',
   /** The name of the platform follows. */
   platform_not_installed: 'This server has no plug-in for the platform',
 }

@@ -28,7 +28,8 @@ export interface DueQueueQuery {
  * Finds the queues with a due delivery, in random order. Each queue costs one lookup in the queue
  * index, so a queue of a million rows costs as much as one of a single row: the inner limit keeps
  * the planner from reading all waiting rows (150 ms for 500,000 rows with a plain `exists`, 1 ms
- * with the limit). With `trackerIds`, a Citus cluster asks only the nodes of these trackers.
+ * with the limit). What waits for a disconnected destination is due too: it is skipped. With
+ * `trackerIds`, a Citus cluster asks only the nodes of these trackers.
  */
 export async function findDueQueues(
   { pool }: Database,
@@ -42,7 +43,7 @@ export async function findDueQueues(
   const { rows } = await pool.query({
     name: trackerIds === null ? 'find-due-queues' : 'find-due-queues-of-trackers',
     text: `select destination.tracker_id, destination.id, destination.type,
-             destination.status = 'inactive' as is_probe
+             destination.status = 'inactive' and destination.disconnected_at is null as is_probe
            from destinations destination
            cross join lateral (
              select 1 from delivery_queue
@@ -54,7 +55,7 @@ export async function findDueQueues(
                ${trackerCondition('delivery_queue')}
              order by delivery_queue.next_attempt_at limit 1
            ) due
-           where (destination.status = 'active'
+           where (destination.status = 'active' or destination.disconnected_at is not null
                or destination.next_probe_at <= $1::timestamptz)
              and destination.id <> all($3::uuid[]) ${trackerCondition('destination')}
            order by random() limit $2::integer`,

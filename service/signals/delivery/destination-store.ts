@@ -34,6 +34,8 @@ export interface Destination {
   name: string | null
   /** When a person paused it: only a person resumes it. Null when no person did. */
   pausedAt: Date | null
+  /** When a person disconnected it, for good. Its past stays readable. */
+  disconnectedAt: Date | null
 }
 
 /** A worker's circuit for a destination, as the last worker that sent something saw it. */
@@ -62,7 +64,7 @@ export async function findDestination(
 /** An event is planned for each of its tracker's destinations, so there are few. */
 export const DESTINATIONS_MAX = 20
 
-/** The destinations of a tracker, oldest first. Stores made before the limit may have more. */
+/** The connected destinations of a tracker, oldest first; of an old store more than the limit. */
 export async function listDestinations(
   { query }: Transaction,
   trackerId: string,
@@ -71,6 +73,7 @@ export async function listDestinations(
     .selectFrom('destinations')
     .selectAll()
     .where('tracker_id', '=', trackerId)
+    .where('disconnected_at', 'is', null)
     .orderBy('created_at')
     .orderBy('id')
     .limit(DESTINATIONS_MAX * 5)
@@ -98,6 +101,7 @@ export function destinationOf(row: Selectable<Tables['destinations']>): Destinat
     routing: parseStoredRouting(row.routing),
     name: row.name,
     pausedAt: row.paused_at,
+    disconnectedAt: row.disconnected_at,
   }
 }
 
@@ -188,6 +192,7 @@ export async function lockTestMode(
     .select(['type', 'test_mode_until', 'test_event_code'])
     .where('tracker_id', '=', trackerId)
     .where('id', '=', destinationId)
+    .where('disconnected_at', 'is', null)
     .forNoKeyUpdate()
     .executeTakeFirst()
   if (!row) return null
@@ -210,7 +215,7 @@ export async function switchTestMode(
   return destinationOf(row)
 }
 
-/** Reads and locks a destination until the transaction ends. Null when the tracker has none. */
+/** Reads and locks a connected destination until the transaction ends. Null without such a one. */
 export async function lockDestination(
   { query }: Transaction,
   { trackerId, destinationId }: DestinationKey,
@@ -220,6 +225,7 @@ export async function lockDestination(
     .selectAll()
     .where('tracker_id', '=', trackerId)
     .where('id', '=', destinationId)
+    .where('disconnected_at', 'is', null)
     .forNoKeyUpdate()
     .executeTakeFirst()
   return row ? destinationOf(row) : null
@@ -233,38 +239,6 @@ export async function updateRouting(
   const row = await query
     .updateTable('destinations')
     .set({ routing: JSON.stringify(routing), updated_at: at })
-    .where('tracker_id', '=', trackerId)
-    .where('id', '=', destinationId)
-    .returningAll()
-    .executeTakeFirstOrThrow()
-  return destinationOf(row)
-}
-
-/** What a person may change of a destination at any time. */
-export interface DestinationUpdate {
-  name?: string | null
-  /** A pause replaces a reason of the platform; without one the destination is active again. */
-  pause?: { reason: string } | null
-}
-
-export async function updateDestination(
-  { query }: Transaction,
-  { trackerId, destinationId }: DestinationKey,
-  { name, pause, at }: DestinationUpdate & { at: Date },
-): Promise<Destination> {
-  const row = await query
-    .updateTable('destinations')
-    .set({
-      updated_at: at,
-      ...(name !== undefined && { name }),
-      ...(pause !== undefined && {
-        status: pause ? 'inactive' : 'active',
-        status_reason: pause?.reason ?? null,
-        paused_at: pause ? at : null,
-        next_probe_at: null,
-        failed_probes: 0,
-      }),
-    })
     .where('tracker_id', '=', trackerId)
     .where('id', '=', destinationId)
     .returningAll()

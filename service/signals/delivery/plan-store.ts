@@ -228,7 +228,8 @@ export async function findRoutesOfTrackers(
     name: 'find-destination-routes',
     text: `select tracker_id, id, type as platform, routing,
              coalesce(test_mode_until > $2::timestamptz, false) as "isTest"
-           from destinations where tracker_id = any($1::uuid[]) order by created_at, id`,
+           from destinations where tracker_id = any($1::uuid[]) and disconnected_at is null
+           order by created_at, id`,
     values: [trackerIds, now],
   })
   const routes = Map.groupBy(rows, row => row.tracker_id as string)

@@ -152,6 +152,7 @@ export function settleByAnswer(
 export type UnsentStatus =
   | 'expired'
   | 'skipped:consent'
+  | 'skipped:no_destination'
   | 'skipped:duplicate'
   | 'skipped:not_selected'
   | 'failed:permanent'

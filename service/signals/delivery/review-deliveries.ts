@@ -45,6 +45,7 @@ export async function reviewDeliveries(
   const { platform, now } = context
   const { destination, claimed, events } = batch
   const { database } = context
+  if (destination.disconnectedAt !== null) return skipAll(batch)
   const { trackerId } = destination
   const parents = await findParentEvents(database, trackerId, [...events.values()])
   const restatements = await loadRestatements(context, batch, parents)
@@ -76,6 +77,16 @@ export async function reviewDeliveries(
     possibleDuplicates: pages.possibleDuplicates,
   }
 }
+
+/** Nothing is sent to a destination that a person disconnected. */
+function skipAll({ claimed }: ClaimedBatch): ReviewedBatch {
+  const settlements = [...claimed.values()].map(delivery =>
+    settleUnsent(delivery, DISCONNECTED, { error: null, replayableUntil: null }),
+  )
+  return { deliveries: [], settlements, possibleDuplicates: new Set() }
+}
+
+const DISCONNECTED = { status: 'skipped:no_destination', reason: 'disconnected' } as const
 
 async function findBatchWithdrawals(
   { database, erasureKey, platform }: BatchContext,

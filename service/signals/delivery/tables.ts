@@ -24,6 +24,7 @@ interface DeliveryTables {
     routing: Generated<string>
     name: string | null
     paused_at: Date | null
+    disconnected_at: Date | null
   }
   delivery_queue: {
     tracker_id: string

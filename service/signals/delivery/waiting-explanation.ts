@@ -111,7 +111,9 @@ function pausedSentences(
 ): string[] {
   const { destinationProblem, nextProbeAt, nextAttemptAt } = delivery
   const isLater = nextAttemptAt !== null && nextAttemptAt > at
-  const isByPerson = findPauseReason(destinationProblem) === 'paused_by_user'
+  const pauseReason = findPauseReason(destinationProblem)
+  if (pauseReason === 'destination_disconnected') return [DISCONNECTED]
+  const isByPerson = pauseReason === 'paused_by_user'
   return [
     isByPerson
       ? 'Waiting: a person paused the destination. It is sent when a person resumes the ' +
@@ -122,6 +124,21 @@ function pausedSentences(
     nextProbeAt && nextProbeAt > at ? `One event tries it at ${nextProbeAt.toISOString()}.` : '',
     windowEndsAt ? `The platform accepts the event until ${windowEndsAt.toISOString()}.` : '',
   ]
+}
+
+const DISCONNECTED =
+  'It will not be sent: a person disconnected the destination. Its final status follows when a ' +
+  'worker reaches it.'
+
+/** Explains `skipped:no_destination`. */
+export function withoutDestinationSentence({ statusReason }: StoredDelivery): string {
+  if (statusReason === 'disconnected') {
+    return 'Not sent: a person disconnected the destination before it was sent.'
+  }
+  return (
+    'Not sent: the tracker had no destination when the event was received. Connect one and send ' +
+    'new events.'
+  )
 }
 
 /** Empty for a delivery that is due. */

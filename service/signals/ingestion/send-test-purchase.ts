@@ -64,7 +64,7 @@ export async function sendTestPurchase(
   const { database } = context
   assertDestinationId(destinationId)
   const destination = await findDestination(database, trackerId, destinationId)
-  if (!destination) throw destinationNotFound()
+  if (!destination || destination.disconnectedAt) throw destinationNotFound()
   const submission = purchaseValidator.validate(body)
   assertCurrency(submission.currency)
   const at = context.now()

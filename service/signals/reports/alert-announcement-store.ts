@@ -47,7 +47,7 @@ function openProblems(unreachableSince: Date) {
       select case when destinations.status = 'inactive' then 'inactive' else 'unreachable' end
     ) as state(name)
     where (destinations.status = 'inactive' or destinations.backoff_cause = 'unreachable')
-      and destinations.paused_at is null
+      and destinations.paused_at is null and destinations.disconnected_at is null
       and (destinations.status = 'inactive'
         or destinations.backoff_since <= ${unreachableSince}::timestamptz)`
 }

@@ -190,6 +190,7 @@ const UNUSABLE = 'its credential cannot be used'
 
 const INACTIVE_CAUSES: Record<PauseReason, string> = {
   paused_by_user: 'a person paused it',
+  destination_disconnected: 'a person disconnected it',
   credential_rejected: 'the platform rejects the credential',
   configuration_rejected: 'the platform rejects the configuration',
   credential_unreadable: UNUSABLE,

@@ -183,6 +183,7 @@ const OUTCOME_SENTENCES: Record<FailureReason | HeldReason, string> = {
   withdrawn_by_page: 'A page withdrew consent before the event was sent.',
   erased: 'The person was erased before the event was sent.',
   no_destination: 'The tracker had no destination.',
+  disconnected: 'The destination was disconnected before the event was sent.',
   sent_by_secret: 'The server sent the same event.',
   name_not_selected: "The destination's filter does not select the event name.",
   action_source_not_selected: "The destination's filter does not select the action source.",

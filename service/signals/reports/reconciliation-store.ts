@@ -37,6 +37,7 @@ export async function findActiveDestinations(
     name: 'find-active-destinations',
     text: `select destinations.* from destinations
            where ($2::uuid is null or (tracker_id, id) > ($2::uuid, $3::uuid))
+             and disconnected_at is null
              and exists (
                select 1 from sent_counts
                where sent_counts.tracker_id = destinations.tracker_id

@@ -25,7 +25,7 @@ export async function findDueSnapshots(
     name: 'find-due-snapshots',
     text: `select destination.tracker_id, destination.id
            from destinations destination
-           where exists (
+           where destination.disconnected_at is null and exists (
                select 1 from sent_counts sent
                where sent.tracker_id = destination.tracker_id
                  and sent.destination_id = destination.id

@@ -151,7 +151,7 @@ function checkDestination(
   if (inactive) {
     const { id, config } = inactive.destination
     const reason = printable(String(config?.status_reason ?? 'unknown'))
-    const hint = 'Replace its token in the dashboard.'
+    const hint = 'In the dashboard, resume it if a person paused it, or replace its token.'
     return fail('Destination', `${id} is inactive: ${reason}.`, hint, EXIT_CODES.failure)
   }
   const deliveries = events.data.flatMap(event => event.deliveries ?? [])
