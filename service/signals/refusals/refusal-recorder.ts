@@ -171,22 +171,31 @@ const COUNTED_OPERATIONS: ReadonlySet<string | undefined> = new Set(['createEven
  * Counts every event that createEvent refuses, and every batch refused as a whole. A request
  * without a credential, or with one that cannot be a key, belongs to no tracker and is not counted.
  */
-export function recordRefusals(app: ServiceApp, { refusals, now }: RefusalContext): void {
+export function recordRefusals(app: ServiceApp, context: RefusalContext): void {
   app.addHook('onError', (request, _reply, error, done) => {
-    const { config, bodyLimit } = request.routeOptions
-    if (COUNTED_OPERATIONS.has(config.operationId)) {
-      const refusal = toRefusal(error, request.url, bodyLimit)
-      const sender = findSender(request)
-      if (sender) {
-        const { id: requestId } = request
-        refusals.record({ sender, refusal, requestId, eventId: readEventId(request), at: now() })
-      }
-    }
+    const { operationId } = request.routeOptions.config
+    if (COUNTED_OPERATIONS.has(operationId)) recordRefusedRequest(context, request, error)
     done()
   })
 }
 
+/** Counts one request of an operation that accepts events. */
+export function recordRefusedRequest(
+  { refusals, now }: { refusals: Pick<RefusalRecorder, 'record'>; now: () => Date },
+  request: RefusedSource,
+  error: Error,
+): void {
+  const sender = findSender(request)
+  if (sender === null) return
+  const { id: requestId, url, routeOptions } = request
+  const refusal = toRefusal(error, url, routeOptions.bodyLimit)
+  refusals.record({ sender, refusal, requestId, eventId: readEventId(request), at: now() })
+}
+
 interface RefusedSource {
+  id: string
+  url: string
+  routeOptions: { bodyLimit?: number | undefined }
   tracker: { trackerId: string } | null
   headers: { authorization?: string | undefined; 'idempotency-key'?: unknown }
   query: unknown
