@@ -206,7 +206,7 @@ function isSentStream({ routeOptions }: RoutedRequest, { statusCode }: SentRespo
 }
 
 /** The part of a route that metrics and logs name. */
-export interface CompletedRoute {
+interface CompletedRoute {
   url?: string | undefined
   config: object
 }

@@ -23,7 +23,7 @@ async function listen(
   const config = { operationId: 'createThing' }
   app.post(URL_PATH, { config }, async () => ({ road: 'framework' }))
   const routeOptions = { url: URL_PATH, config, bodyLimit: 1_000 }
-  app.shortRoad.addRoute({ handler, routeOptions, server: app, onError: [] })
+  app.shortRoad.addRoute({ handler, routeOptions, server: app })
   await app.listen({ host: '127.0.0.1', port: 0 })
   test.after(() => app.close())
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
@@ -65,6 +65,31 @@ it('answers 500 to a handler that fails, and logs the error once', async test =>
   const failures = () => lines.filter(line => line.includes('request failed'))
   await waitUntil('the line is there', () => failures().length > 0)
   assert.equal(failures().length, 1)
+})
+
+it('closes the connection when a response cannot be written, and goes on', async test => {
+  const { url, lines } = await listen(test, async ({ body }, reply) => {
+    if ((body as { a: string }).a === 'b') reply.header('location', 'line\nbreak')
+    reply.send({})
+  })
+  assert.equal((await sendRawBytes(url, REQUEST)).text, '')
+  assert.ok(lines.some(line => line.includes('an error could not be sent')))
+  const other = REQUEST.replace('"b"', '"c"').replace('Host: a', 'Host: a\r\nConnection: close')
+  assert.match((await sendRawBytes(url, other)).head, /^HTTP\/1\.1 200 /)
+})
+
+it('keeps no bytes of a body while its request waits', async test => {
+  const answer = Promise.withResolvers<void>()
+  const listeners = Promise.withResolvers<number>()
+  const { url } = await listen(test, async ({ raw }, reply) => {
+    listeners.resolve(raw.listenerCount('data'))
+    await answer.promise
+    reply.header('connection', 'close').send({})
+  })
+  const exchange = sendRawBytes(url, REQUEST)
+  assert.equal(await listeners.promise, 0)
+  answer.resolve()
+  assert.match((await exchange).head, /^HTTP\/1\.1 200 /)
 })
 
 it('closes the connection of a request that is answered during the shutdown', async test => {

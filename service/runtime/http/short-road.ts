@@ -8,7 +8,6 @@ import { type ErrorPageRenderer, sendErrorResponse } from './error-responses.ts'
 import { findRequestHeadError, generateRequestId, securityHeadersOf } from './headers.ts'
 import { Refusal } from './refusal.ts'
 import { readJsonBody } from './request-body.ts'
-import type { CompletedRoute } from './service-app.ts'
 
 /** A request on the short road: the members of Fastify's request that handlers and hooks read. */
 export interface RoadRequest
@@ -16,7 +15,7 @@ export interface RoadRequest
   raw: Incoming
   body: unknown
   bodyBytes: number
-  routeOptions: CompletedRoute & { url: string; bodyLimit: number }
+  routeOptions: { url: string; config: object; bodyLimit: number }
   log: FastifyBaseLogger
   server: { renderErrorPage?: ErrorPageRenderer }
 }
@@ -30,7 +29,6 @@ interface RoadRoute {
   handler: RoadHandler
   routeOptions: RoadRequest['routeOptions']
   server: RoadRequest['server']
-  onError: readonly RoadErrorHook[]
 }
 
 interface ShortRoadOptions {
@@ -64,6 +62,7 @@ export class ShortRoad {
   readonly #options: ShortRoadOptions
   readonly #routes = new Map<string, RoadRoute>()
   readonly #gates: RoadGate[] = []
+  readonly #errorHooks: RoadErrorHook[] = []
   /** Requests that were answered here since the start. */
   taken = 0
 
@@ -73,10 +72,16 @@ export class ShortRoad {
 
   /**
    * Adds the counterpart of an `onRequest` hook, in the order of the hooks. It returns true if the
-   * hook would let the request pass at once, and does then what the hook does.
+   * hook would let the request pass at once, and does then what the hook does. A gate that takes
+   * something, such as quota, comes last: the hook takes it from a request that a gate leaves.
    */
   addGate(gate: RoadGate): void {
     this.#gates.push(gate)
+  }
+
+  /** Adds the counterpart of an `onError` hook. */
+  addErrorHook(hook: RoadErrorHook): void {
+    this.#errorHooks.push(hook)
   }
 
   /** Adds a route for POST. The framework has the same route with the same handler. */
@@ -101,8 +106,13 @@ export class ShortRoad {
     response.on('finish', finish)
     response.on('error', finish)
     const fail = (error: Error) => {
-      for (const hook of route.onError) hook(request, error)
-      sendErrorResponse(error, request, reply)
+      try {
+        for (const hook of this.#errorHooks) hook(request, error)
+        sendErrorResponse(error, request, reply)
+      } catch (err) {
+        logger.error({ err, request_id: request.id }, 'an error could not be sent')
+        response.destroy()
+      }
     }
     readBody(raw, (error, bytes) => {
       const failure = error ?? readRequestBody(request, bytes)
@@ -149,14 +159,19 @@ function createRequest(raw: Incoming, route: RoadRoute, log: FastifyBaseLogger):
 
 /** Node's parser ends the body after `Content-Length` bytes, which are within the limit. */
 function readBody(raw: Incoming, done: (error: Error | null, bytes: Buffer) => void): void {
-  const chunks: Buffer[] = []
+  let chunks: Buffer[] = []
+  const add = (chunk: Buffer) => chunks.push(chunk)
   const end = (error?: Error) => {
+    raw.removeListener('data', add)
     raw.removeListener('end', end)
     raw.removeListener('error', end)
     const [first] = chunks
-    done(error ?? null, chunks.length === 1 && first ? first : Buffer.concat(chunks))
+    const bytes = chunks.length === 1 && first ? first : Buffer.concat(chunks)
+    // The raw identifiers must not stay while the event waits for its commit.
+    chunks = []
+    done(error ?? null, bytes)
   }
-  raw.on('data', (chunk: Buffer) => chunks.push(chunk))
+  raw.on('data', add)
   raw.on('end', end)
   raw.on('error', end)
 }
@@ -177,7 +192,6 @@ export class RoadReply {
   readonly #headers: Record<string, string | number>
   readonly #startedAt = performance.now()
   #serialize: (body: unknown) => string | Buffer = JSON.stringify
-  #endedAt: number | null = null
   statusCode = 200
   /** Called before the headers are written, as the hook `onSend`. */
   onSend: () => unknown = () => {}
@@ -187,9 +201,9 @@ export class RoadReply {
     this.#headers = { ...headers, 'request-id': requestId }
   }
 
-  /** Milliseconds until the response was written, or until now. */
+  /** Milliseconds since the request. */
   get elapsedTime(): number {
-    return (this.#endedAt ?? performance.now()) - this.#startedAt
+    return performance.now() - this.#startedAt
   }
 
   code(status: number): this {
@@ -225,7 +239,6 @@ export class RoadReply {
     this.#headers['content-length'] = Buffer.byteLength(body)
     this.#response.writeHead(this.statusCode, this.#headers)
     this.#response.end(body)
-    this.#endedAt = performance.now()
     return this
   }
 }

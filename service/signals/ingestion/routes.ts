@@ -12,7 +12,6 @@ import { readPathParameters } from '../../runtime/http/validator.ts'
 import type { DeliveryContext } from '../delivery/delivery-context.ts'
 import type { EventSpace } from '../events/event-record.ts'
 import type { ErasureKeyProvider } from '../events/person-identifiers.ts'
-import { recordRefusedRequest } from '../refusals/refusal-recorder.ts'
 import {
   acceptEvent,
   findTrackerPlatforms,
@@ -68,7 +67,6 @@ export function ingestionRoutes(app: ServiceApp, context: IngestionContext): voi
       bodyLimit: BODY_BYTES_MAX,
     },
     server: app,
-    onError: [(request, error) => recordRefusedRequest(context, request, error)],
   })
 
   batchRoutes(app, context)

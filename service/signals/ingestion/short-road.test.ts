@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import fc from 'fast-check'
 import {
+  PLAIN_HEADERS,
   PURCHASE_FORM,
   post,
   REQUEST_FORMS,
@@ -20,7 +22,8 @@ const QUERY = '?'
 let attempts = 0
 
 /** Sends the form to the path, and returns all bytes that come back with the ID as `ID`. */
-async function send(service: TestService, { text, endsEarly }: RequestForm, path: string) {
+async function send(service: TestService, form: RequestForm, path: string) {
+  const { text, endsEarly, cutAt } = form
   attempts += 1
   const id = `road-${String(attempts).padStart(4, '0')}`
   const fill = (piece: string | Buffer) =>
@@ -33,9 +36,11 @@ async function send(service: TestService, { text, endsEarly }: RequestForm, path
         .replaceAll('{id}', id),
       'latin1',
     )
-  const pieces = [text]
+  const filled = [text]
     .flat()
     .map(piece => fill(typeof piece === 'string' ? Buffer.from(piece) : piece))
+  const whole = Buffer.concat(filled)
+  const pieces = cutAt ? [whole.subarray(0, cutAt), whole.subarray(cutAt)] : filled
   const received = await exchange(service, pieces, endsEarly)
   return {
     received: received.replaceAll(id, 'ID'),
@@ -68,6 +73,7 @@ function normalize(received: string): string {
     .replaceAll(/^date: .*$/gim, 'date: NOW')
     .replaceAll(/;r=\d+;t=\d+/g, ';r=N;t=N')
     .replaceAll(/token:[0-9a-f]+/g, 'TOKEN')
+    .replaceAll(/evt_[0-9a-f-]+/g, 'EVENT')
     .split('\r\n\r\n')
   const sort = (part: string) =>
     part
@@ -118,6 +124,39 @@ it('answers each form of a request on the short road as the framework does', asy
       name,
     )
   }
+})
+
+const MEMBERS = [
+  ...['event_id', 'event_name', 'event_time', 'event_source', 'visitor_id', 'consent_basis'],
+  ...['consent', 'user_data', 'value_data', 'click_ids', 'withdrawn_platforms', 'more'],
+] as const
+const HEADERS = [
+  'Idempotency-Key: {id}\r\n',
+  'Sec-GPC: 1\r\n',
+  'Accept: text/html\r\n',
+  'X-Forwarded-For: 203.0.113.7\r\n',
+  'X-HTTP-Method-Override: GET\r\n',
+  'TE: trailers\r\n',
+]
+
+it('answers any members, headers and pieces of a request alike on both roads', async test => {
+  const service = await startTestService(test)
+  const before = service.server.app.shortRoad.taken
+  const members = fc.dictionary(fc.constantFrom(...MEMBERS), fc.jsonValue({ maxDepth: 2 }))
+  const headers = fc.subarray(HEADERS, { maxLength: 3 })
+  const requests = fc.tuple(members, headers, fc.nat({ max: 2_000 }))
+  await fc.assert(
+    fc.asyncProperty(requests, async ([given, lines, cutAt]) => {
+      const body = { ...samplePurchase({ event_id: '{id}' }), ...given }
+      const form = { ...short(post(body, `${PLAIN_HEADERS}${lines.join('')}`)), cutAt }
+      await service.read('none')
+      const { received } = await send(service, form, PATH)
+      const ofWhole = await send(service, form, `${PATH}${QUERY}`)
+      assert.equal(normalize(received), normalize(ofWhole.received))
+    }),
+    { numRuns: 40 },
+  )
+  assert.ok(service.server.app.shortRoad.taken > before)
 })
 
 it('answers alike when the queue is full, and while the process is overloaded', async test => {

@@ -4,7 +4,7 @@ import { toRefusal } from '../../runtime/http/error-responses.ts'
 import { readBearerToken } from '../../runtime/http/headers.ts'
 import type { Refusal } from '../../runtime/http/refusal.ts'
 import type { LimitName } from '../../runtime/http/request-limits.ts'
-import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import type { RouteConfig, ServiceApp } from '../../runtime/http/service-app.ts'
 import { isObject } from '../../runtime/util/is-object.ts'
 import { HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
 import { hashTokenToBase64, parseTokenKind } from '../../runtime/util/token-format.ts'
@@ -177,10 +177,14 @@ export function recordRefusals(app: ServiceApp, context: RefusalContext): void {
     if (COUNTED_OPERATIONS.has(operationId)) recordRefusedRequest(context, request, error)
     done()
   })
+  app.shortRoad.addErrorHook((request, error) => {
+    const { operationId } = request.routeOptions.config as RouteConfig
+    if (COUNTED_OPERATIONS.has(operationId)) recordRefusedRequest(context, request, error)
+  })
 }
 
 /** Counts one request of an operation that accepts events. */
-export function recordRefusedRequest(
+function recordRefusedRequest(
   { refusals, now }: { refusals: Pick<RefusalRecorder, 'record'>; now: () => Date },
   request: RefusedSource,
   error: Error,
