@@ -15,6 +15,7 @@ export const BENCH_NAMES = [
   'growth',
   'citus',
   'first-minute',
+  'peer',
 ] as const
 export type BenchName = (typeof BENCH_NAMES)[number]
 
@@ -40,6 +41,8 @@ export interface BenchPlan {
   export: ExportPlan
   growth: GrowthPlan
   citus: CitusPlan
+  /** Null unless the benchmark is `peer`. */
+  peer: PeerPlan | null
 }
 
 export interface LoadBenchPlan {
@@ -109,6 +112,15 @@ export interface CitusPlan {
   rows: number
   /** Numbers of trackers per commit. */
   trackers: number[]
+}
+
+/** An endpoint of another program that receives events. */
+export interface PeerPlan {
+  url: string
+  /** Lines of its requests, such as `Authorization: Basic ...`. */
+  headers: string[]
+  /** In which `{{id}}` is replaced by an ID of each request; null sends our purchases. */
+  body: string | null
 }
 
 export interface DeliveryPlan {

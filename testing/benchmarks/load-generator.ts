@@ -150,6 +150,7 @@ const STATUS_AT = 'HTTP/1.1 '.length
 const HEADER_END = Buffer.from('\r\n\r\n')
 const LENGTH_HEADER = Buffer.from('content-length: ')
 const LENGTH_DIGITS_MAX = 10
+const LAST_CHUNK = '0\r\n\r\n'
 
 /**
  * One keep-alive connection with one request in flight. It parses just enough HTTP for our own
@@ -220,10 +221,21 @@ function readResponseLength(bytes: Buffer): number | null {
   const headerEnd = bytes.indexOf(HEADER_END)
   if (headerEnd < 0) return Number.POSITIVE_INFINITY
   const at = bytes.indexOf(LENGTH_HEADER)
-  if (at < 0 || at > headerEnd) return null
+  if (at < 0 || at > headerEnd) return readForeignLength(bytes, headerEnd + HEADER_END.length)
   const digits = at + LENGTH_HEADER.length
   const length = Number.parseInt(bytes.toString('latin1', digits, digits + LENGTH_DIGITS_MAX), 10)
   return headerEnd + HEADER_END.length + length
+}
+
+/** The same for servers that spell their headers otherwise, or send a body in chunks. */
+function readForeignLength(bytes: Buffer, bodyAt: number): number | null {
+  const head = bytes.toString('latin1', 0, bodyAt)
+  const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1]
+  if (length !== undefined) return bodyAt + Number(length)
+  if (/^HTTP\/1\.1 (?:204|304) /.test(head)) return bodyAt
+  if (!/\r\ntransfer-encoding: *chunked/i.test(head)) return null
+  const isWhole = bytes.toString('latin1', bodyAt).endsWith(LAST_CHUNK)
+  return isWhole ? bytes.length : Number.POSITIVE_INFINITY
 }
 
 function rejectWhenBroken(socket: Socket, reject: (error: Error) => void): void {

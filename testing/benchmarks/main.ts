@@ -20,6 +20,7 @@ import { reportGrowth } from './growth-report.ts'
 import { measureList, reportList } from './list.ts'
 import { measureLoad } from './load.ts'
 import { reportLoad } from './load-report.ts'
+import { measurePeer } from './peer.ts'
 import { readBenchCommand } from './read-bench-command.ts'
 import { formatResultsEntry } from './report-format.ts'
 import { measureRetention, reportRetention } from './retention.ts'
@@ -47,6 +48,7 @@ const BENCHMARKS: Record<BenchName, (plan: BenchPlan, closers: Closers) => Promi
     export: measureExport,
     growth: async (plan, closers) => reportGrowth(await measureGrowth(plan, closers)),
     'first-minute': async (_plan, closers) => measureFirstMinute(closers),
+    peer: measurePeer,
     citus: async (plan, closers) => reportCitus(await measureCitus(plan, closers)),
   }
 const RESULTS = join(import.meta.dirname, 'results.md')

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
 /** The memory of a process, read from /proc; null without /proc. */
 export interface ProcessMemory {
@@ -59,9 +59,38 @@ function childrenOf(parent: number): number[] {
   return processes.map(Number).filter(id => Number(statFields(id)?.[PARENT]) === parent)
 }
 
+/** The state LISTEN in proc_net_tcp(5). */
+const LISTENING = '0A'
+
+/** The process that listens on a port of this machine; null when it is not found. */
+export function findListeningProcess(port: number): number | null {
+  const hexPort = port.toString(16).toUpperCase().padStart(4, '0')
+  const sockets = ['net/tcp', 'net/tcp6']
+    .flatMap(name => readProc(name)?.split('\n') ?? [])
+    .map(line => line.trim().split(/\s+/))
+    .filter(([, local, , state]) => state === LISTENING && local?.endsWith(`:${hexPort}`))
+    .map(fields => `socket:[${fields[9]}]`)
+  if (sockets.length === 0) return null
+  const processes = readdirSync('/proc').filter(name => /^\d+$/.test(name))
+  return processes.map(Number).find(id => listOpenFiles(id).some(isOneOf(sockets))) ?? null
+}
+
+const isOneOf = (known: readonly string[]) => (name: string) => known.includes(name)
+
+/** None of a process of another user, or that has ended; files are closed meanwhile. */
+function listOpenFiles(processId: number): string[] {
+  const folder = `/proc/${processId}/fd`
+  const names = attempt(() => readdirSync(folder)) ?? []
+  return names.flatMap(name => attempt(() => readlinkSync(`${folder}/${name}`)) ?? [])
+}
+
 function readProc(path: string): string | null {
+  return attempt(() => readFileSync(`/proc/${path}`, 'utf8'))
+}
+
+function attempt<Result>(read: () => Result): Result | null {
   try {
-    return readFileSync(`/proc/${path}`, 'utf8')
+    return read()
   } catch {
     return null
   }

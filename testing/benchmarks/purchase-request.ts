@@ -21,16 +21,12 @@ const CAPTURED_MILLISECONDS_AGO = 3_600_000
  * it shares the CPU with the service that it measures.
  */
 export function createRequestTemplate(plan: LoadPlan, variant: number): RequestTemplate {
-  const { origin, trackerSecret, trackerSecrets = [trackerSecret], mark, batchEvents } = plan
-  const [secret = trackerSecret] = trackerSecrets
+  const { trackerSecret, trackerSecrets = [trackerSecret], mark, batchEvents } = plan
   const events = batchEvents ?? 1
-  const path = batchEvents === undefined ? createEvent.url : createEvents.url
   const body = createBody(plan, variant)
   const bytes = Buffer.from(
-    `POST ${BASE_PATH}${path} HTTP/1.1\r\nhost: ${new URL(origin).host}\r\n` +
-      `${BEARER}${secret}\r\ncontent-type: application/json\r\n` +
-      `user-agent: signalbox-bench\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-    'latin1',
+    `${createHead(plan)}user-agent: signalbox-bench\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   )
   const hexOffsets = offsetsOf(bytes, PLACES.hex)
   const digitOffsets = offsetsOf(bytes, PLACES.digits)
@@ -62,7 +58,28 @@ export function createRequestTemplate(plan: LoadPlan, variant: number): RequestT
   }
 }
 
-function createBody({ mark, bodyBytes = 0, batchEvents }: LoadPlan, variant: number): string {
+/** The head of a request, except what every request has. */
+function createHead({ origin, trackerSecret, trackerSecrets, batchEvents, peer }: LoadPlan) {
+  if (peer) {
+    const { host, pathname, search } = new URL(peer.url)
+    const isTyped = peer.headers.some(line => /^content-type:/i.test(line))
+    const headers = isTyped ? peer.headers : ['content-type: application/json', ...peer.headers]
+    const lines = headers.map(line => `${line}\r\n`).join('')
+    return `POST ${pathname}${search} HTTP/1.1\r\nhost: ${host}\r\n${lines}`
+  }
+  const path = batchEvents === undefined ? createEvent.url : createEvents.url
+  const host = `host: ${new URL(origin).host}\r\n`
+  const credential = `${BEARER}${trackerSecrets?.[0] ?? trackerSecret}\r\n`
+  const type = 'content-type: application/json\r\n'
+  return `POST ${BASE_PATH}${path} HTTP/1.1\r\n${host}${credential}${type}`
+}
+
+/** What `{{id}}` becomes: unique to a request and to the run. */
+const ID_PLACE = /\{\{id\}\}/g
+
+function createBody(plan: LoadPlan, variant: number): string {
+  const { mark, bodyBytes = 0, batchEvents, peer } = plan
+  if (peer?.body != null) return peer.body.replace(ID_PLACE, `${PLACES.hex}-${mark}`)
   const capturedAt = new Date(Date.now() - CAPTURED_MILLISECONDS_AGO)
   const createPurchase = (of: number) =>
     buildPurchaseBody({ ...PLACES, run: mark }, { variant: of, capturedAt })

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import {
   BENCH_NAMES,
@@ -6,6 +7,7 @@ import {
   DELIVERY_SCENARIOS,
   type DeliveryPlan,
   type DeliveryScenario,
+  type PeerPlan,
 } from './bench-plan.ts'
 
 export interface BenchCommand {
@@ -56,6 +58,10 @@ for retention:
   --old-events N       expired events with their deliveries, per round (300000)
 for export:
   --events N           events of the exported tracker (200000)
+for peer:
+  --url URL            the endpoint to compare with: http:// and POST
+  --header LINE        a header of its requests, such as 'Authorization: Basic ...'; repeatable
+  --body FILE          its body, in which {{id}} becomes unique (by default our purchases)
 for citus:
   --commits N          measured commits per target (40)
   --rows N             purchases per commit (1000)
@@ -151,6 +157,7 @@ export function readBenchCommand(args: readonly string[]): BenchCommand | { prob
         rows: parseNumber('rows', values.rows),
         trackers: listNumbers('trackers', values.trackers ?? CITUS_TRACKERS),
       },
+      peer: name === 'peer' ? peerPlan(values) : null,
     }
     return { name, plan, write: values.write }
   } catch (error) {
@@ -170,6 +177,19 @@ function deliveryPlan(values: Values): DeliveryPlan {
     outageEvents: parseNumber('outage-events', values['outage-events']),
     outageSeconds: parseNumber('outage-minutes', values['outage-minutes']) * 60,
   }
+}
+
+function peerPlan({ url = '', header, body }: Values): PeerPlan {
+  if (!URL.canParse(url) || !url.startsWith('http://')) {
+    throw new Error(
+      `--url must be an address that begins with http://, not ${JSON.stringify(url)}.`,
+    )
+  }
+  const broken = header.find(line => !/^[\w-]+: *[^\r\n]*$/.test(line))
+  if (broken !== undefined) {
+    throw new Error(`--header must be a line such as 'Name: value', not ${JSON.stringify(broken)}.`)
+  }
+  return { url, headers: header, body: body === undefined ? null : readFileSync(body, 'utf8') }
 }
 
 function parse(args: readonly string[]) {
@@ -203,6 +223,9 @@ function parse(args: readonly string[]) {
       trackers: { type: 'string' },
       duplicates: { type: 'string', default: '0,10,100' },
       'soak-minutes': { type: 'string', default: '30' },
+      url: { type: 'string' },
+      header: { type: 'string', multiple: true, default: [] },
+      body: { type: 'string' },
       write: { type: 'boolean', default: false },
     },
   })

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { PeerPlan } from './bench-plan.ts'
 import { forkProgram } from './child-processes.ts'
 
 const ANSWER_SECONDS_MAX = 60
@@ -36,6 +37,8 @@ export interface LoadPlan {
   bodyBytes?: number
   /** Purchases in a request of createEvents; by default each is a request of createEvent. */
   batchEvents?: number
+  /** Requests for another endpoint, without our path and our credential. */
+  peer?: PeerPlan | null | undefined
   /** Twelve hexadecimal digits, common to all IDs of this run and unique to it. */
   mark: string
 }

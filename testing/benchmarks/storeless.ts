@@ -72,14 +72,17 @@ process.send?.({ origin, trackerSecret: secret })
 
 /** The steps of `createTrackerAuthenticator`, with a map instead of the table. */
 function authenticateFrom(trackers: ReadonlyMap<string, TrackerIdentity>): AuthenticateTracker {
-  return async authorization => {
+  const findKnown = (authorization: string | undefined) => {
     const token = readBearerToken(authorization)
-    if (token === null || parseTokenKind(token) !== 'tracker_secret')
-      throw Refusal.unauthenticated()
-    const tracker = trackers.get(digestOf(token))
+    if (token === null || parseTokenKind(token) !== 'tracker_secret') return null
+    return trackers.get(digestOf(token)) ?? null
+  }
+  const authenticate = async (authorization: string | undefined) => {
+    const tracker = findKnown(authorization)
     if (!tracker) throw Refusal.unauthenticated()
     return tracker
   }
+  return Object.assign(authenticate, { findKnown })
 }
 
 function digestOf(token: string): string {

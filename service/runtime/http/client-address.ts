@@ -148,6 +148,12 @@ export function limitFailedAuthentications(
     if (waitSeconds === 0 || valid.has(digestCredential(request))) done()
     else done(createRateLimitRefusal(limit, waitSeconds))
   })
+  // With failures, a request takes the hooks. The credentials of an earlier round count no more.
+  app.shortRoad.addGate(() => {
+    if (!limiter.isIdle) return false
+    valid.clear()
+    return true
+  })
   // Runs after the guard, so the credential is valid.
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     if (limiter.isIdle) valid.clear()

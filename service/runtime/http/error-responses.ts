@@ -10,7 +10,7 @@ import type {
 import { findStoreFailureCause } from '../db/database-errors.ts'
 import { generateRequestId, SECURITY_HEADERS } from './headers.ts'
 import { Refusal } from './refusal.ts'
-import { type MalformedRequest, recordFailure } from './request-log.ts'
+import { type LoggedRequest, type MalformedRequest, recordFailure } from './request-log.ts'
 
 const STORE_RETRY_SECONDS = 2
 const STORE_UNAVAILABLE = 'The store is unavailable; try again.'
@@ -25,17 +25,27 @@ declare module 'fastify' {
 }
 
 /** The headers of an error and the document; a null body stands for the JSON of other clients. */
-type ErrorPageRenderer = (
+export type ErrorPageRenderer = (
   request: Pick<FastifyRequest, 'id' | 'url' | 'headers'>,
   refusal: Refusal,
 ) => { headers: Record<string, string>; body: string | null } | null
 
+/** A request of the framework or of the short road. */
+interface FailedRequest extends LoggedRequest, Pick<FastifyRequest, 'url' | 'headers'> {
+  raw: Pick<Incoming, 'destroyed' | 'complete'>
+  routeOptions: LoggedRequest['routeOptions'] & { bodyLimit?: number | undefined }
+  server: { renderErrorPage?: ErrorPageRenderer }
+}
+
+interface ErrorWriter {
+  code(status: number): this
+  type(contentType: string): this
+  headers(values: Record<string, string>): this
+  send(body: string): unknown
+}
+
 /** Sends a thrown error as `{message}` or `{message, errors}`; to a browser as a page. */
-export function sendErrorResponse(
-  error: Error,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): void {
+export function sendErrorResponse(error: Error, request: FailedRequest, reply: ErrorWriter): void {
   const refusal = isRequestAborted(request)
     ? new Refusal(400, 'The request ended before its body was complete.', { reason: 'cut_off' })
     : toRefusal(error, request.url, request.routeOptions.bodyLimit)
@@ -58,7 +68,7 @@ export function sendErrorResponse(
 }
 
 /** The caller disconnected while sending its body, which is not an error of the service. */
-function isRequestAborted({ raw }: FastifyRequest): boolean {
+function isRequestAborted({ raw }: FailedRequest): boolean {
   return raw.destroyed && !raw.complete
 }
 

@@ -30,6 +30,7 @@ export function shedLoad(app: ServiceApp, options: SheddingOptions): void {
     readDelaySeconds: options.readDelaySeconds ?? createDelayReader(app),
     monotonicSeconds,
   })
+  app.shortRoad.addGate(() => !overload.isShedding())
   app.addHook('onRequest', (request, _reply, done) => {
     if (!overload.isShedding() || ALWAYS_ANSWERED.has(request.routeOptions.url)) return done()
     onShed()

@@ -51,9 +51,21 @@ export function consumeRateLimit(
 ): Refusal | null {
   const { remaining, waitSeconds } = limit.limiter.take(key)
   if (waitSeconds > 0) return createRateLimitRefusal(limit, waitSeconds)
+  announceRateLimit(limit, remaining, reply)
+  return null
+}
+
+/** The same for a request that another hook refuses: false when the bucket is empty. */
+export function takeRateLimit(limit: RateLimit, key: string, reply: HeaderWriter): boolean {
+  const { remaining, waitSeconds } = limit.limiter.take(key)
+  if (waitSeconds > 0) return false
+  announceRateLimit(limit, remaining, reply)
+  return true
+}
+
+function announceRateLimit(limit: RateLimit, remaining: number, reply: HeaderWriter): void {
   reply.header('ratelimit-policy', limit.policy)
   reply.header('ratelimit', formatRateLimit(limit, remaining))
-  return null
 }
 
 /** Returns the 429 for an empty bucket, with both headers and the wait in whole seconds. */

@@ -3,12 +3,15 @@ import { BODY_BYTES_MAX } from '@signalbox/contract/errors.ts'
 import {
   type FastifyBaseLogger,
   type FastifyInstance,
+  type FastifyReply,
   type FastifyTypeProvider,
   fastify,
+  type RawRequestDefaultExpression as Incoming,
   LogController,
   type RawReplyDefaultExpression,
   type RawRequestDefaultExpression,
   type RawServerDefault,
+  type RawReplyDefaultExpression as Response,
 } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 import {
@@ -20,7 +23,20 @@ import {
 import { findRequestHeadError, generateRequestId, securityHeadersOf } from './headers.ts'
 import { Refusal } from './refusal.ts'
 import { registerBodyParsers } from './request-body.ts'
-import { logMalformedRequest, logResponse, type SentResponse } from './request-log.ts'
+import {
+  type LoggedRequest,
+  logMalformedRequest,
+  logResponse,
+  type SentResponse,
+} from './request-log.ts'
+import { ShortRoad } from './short-road.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Answers plain requests below the hooks; see short-road.ts. */
+    shortRoad: ShortRoad
+  }
+}
 
 const REQUEST_MILLISECONDS_MAX = 30_000
 /** Longer than the idle timeout of common load balancers (60 s), so that they close first. */
@@ -98,22 +114,26 @@ export function createServiceApp(
     return503OnClosing: false,
     // Without a route no hook runs, so the line is written here.
     frameworkErrors: (error, request, reply) => {
-      sendErrorResponse(error, request, reply)
+      sendErrorResponse(error, request, reply as FastifyReply)
       logResponse(request, reply)
     },
     clientErrorHandler: onClientError,
   })
   registerBodyParsers(untyped)
+  untyped.setErrorHandler(sendErrorResponse)
   const app = untyped.withTypeProvider<ContractTypes>()
 
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
-  handleNodeEvents(app, onClientError)
-  app.setErrorHandler(sendErrorResponse)
-  prepareResponses(app, publicOrigin)
-  app.addHook('onResponse', (request, reply, done) => {
+  const onResponse = (request: LoggedRequest & RoutedRequest, reply: SentResponse) => {
     logResponse(request, reply)
     if (!isSentStream(request, reply)) onCompleted(describeCompletedRequest(request, reply))
+  }
+  app.decorate('shortRoad', new ShortRoad({ logger, publicOrigin, onResponse }))
+  handleNodeEvents(app, onClientError)
+  prepareResponses(app, publicOrigin)
+  app.addHook('onResponse', (request, reply, done) => {
+    onResponse(request, reply)
     done()
   })
   closeConnectionsOnShutdown(app)
@@ -136,8 +156,9 @@ function prepareResponses(app: ServiceApp, publicOrigin: () => string): void {
 }
 
 /**
- * Fastify closes only connections of later requests; open ones would delay the shutdown. Browsers
- * and load balancers open connections ahead of any request, for which Node would wait a minute.
+ * Fastify closes only connections of later requests; open ones would delay the shutdown. Later
+ * requests are left to it, and earlier ones close theirs with their response. Browsers and load
+ * balancers open connections ahead of any request, for which Node would wait a minute.
  */
 function closeConnectionsOnShutdown(app: ServiceApp): void {
   let isClosing = false
@@ -154,26 +175,45 @@ function closeConnectionsOnShutdown(app: ServiceApp): void {
     if (isClosing) reply.header('connection', 'close')
     done(null, payload)
   })
+  app.shortRoad.addGate((_request, reply) => {
+    reply.onSend = () => isClosing && reply.header('connection', 'close')
+    return !isClosing
+  })
 }
 
 /** Without listeners Node refuses unknown expectations and ignores CONNECT. */
 function handleNodeEvents(
-  { server }: ServiceApp,
+  { server, shortRoad }: ServiceApp,
   onClientError: (error: Error, socket: Socket) => void,
 ): void {
+  const [answer] = server.listeners('request') as RequestListener[]
+  if (answer) {
+    server.removeListener('request', answer)
+    server.on('request', (request, response) => {
+      if (!shortRoad.take(request, response)) answer(request, response)
+    })
+  }
   server.on('request', trackResponse)
   // RFC 9110, section 10.1.1: an unknown expectation may be ignored.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   server.on('connect', (_request, socket) => onClientError(new Error('CONNECT'), socket as Socket))
 }
 
+type RequestListener = (request: Incoming, response: Response) => void
+
 function isSentStream({ routeOptions }: RoutedRequest, { statusCode }: SentResponse): boolean {
   return statusCode === 200 && (routeOptions.config as RouteConfig).isStream === true
 }
 
+/** The part of a route that metrics and logs name. */
+interface CompletedRoute {
+  url?: string | undefined
+  config: object
+}
+
 interface RoutedRequest {
   method: string
-  routeOptions: { url?: string | undefined; config: object }
+  routeOptions: CompletedRoute
 }
 
 function describeCompletedRequest(

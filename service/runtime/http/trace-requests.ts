@@ -7,10 +7,11 @@ const UNTRACED = new Set<string | undefined>(['/livez', '/readyz'])
 /**
  * Makes a span of each request to a route, under the `traceparent` of its caller. Its attributes
  * name the route by its pattern, because paths contain IDs, and the request by its own ID, which
- * the caller and the log have as well.
+ * the caller and the log have as well. No request takes the short road, which makes no spans.
  */
 export function traceRequests(app: ServiceApp, tracer: Tracer): void {
   const spans = new WeakMap<object, Span>()
+  app.shortRoad.addGate(() => false)
   app.addHook('onRequest', (request, _reply, done) => {
     const { routeOptions, method, headers, id } = request
     const { url: route } = routeOptions

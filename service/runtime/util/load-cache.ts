@@ -19,6 +19,8 @@ export interface TtlCacheLimits {
 export class TtlCache<Value> {
   readonly #load: (key: string) => Promise<Value>
   readonly #lookups: LRUCache<string, Promise<Value>>
+  /** The results of the lookups that have ended. */
+  readonly #values = new WeakMap<Promise<Value>, Value>()
 
   constructor(
     load: (key: string) => Promise<Value>,
@@ -35,10 +37,19 @@ export class TtlCache<Value> {
 
     const lookup = this.#load(key)
     this.#lookups.set(key, lookup)
-    lookup.catch(() => {
-      if (this.#lookups.peek(key) === lookup) this.#lookups.delete(key)
-    })
+    lookup.then(
+      value => this.#values.set(lookup, value),
+      () => {
+        if (this.#lookups.peek(key) === lookup) this.#lookups.delete(key)
+      },
+    )
     return lookup
+  }
+
+  /** The result of a lookup that has ended and is still cached; undefined without one. */
+  peekValue(key: string): Value | undefined {
+    const lookup = this.#lookups.get(key)
+    return lookup && this.#values.get(lookup)
   }
 
   /** Whether `get` would answer without a new lookup. */

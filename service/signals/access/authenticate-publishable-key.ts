@@ -63,7 +63,7 @@ export function createPublishableKeyAuthenticator(
   const verifyForwarding = createForwardingVerifier(database, { now: options.now, onUsed })
 
   return async ({ key, headers, peer }) => {
-    const { origins, keyId, ...tracker } = await findKey(key)
+    const { origins, keyId, ...tracker } = await findKey.find(key)
     const { origin } = headers
     if (origin !== undefined && !matchesOrigin(origins, String(origin))) {
       throw new Refusal(403, UNREGISTERED_ORIGIN, { reason: 'origin_not_registered' })

@@ -13,7 +13,11 @@ import {
 import { findLiveKeys, recordKeyUses, type UsedKey } from './key-store.ts'
 import type { TrackerIdentity } from './tracker-store.ts'
 
-export type AuthenticateTracker = (authorization: string | undefined) => Promise<TrackerIdentity>
+export interface AuthenticateTracker {
+  (authorization: string | undefined): Promise<TrackerIdentity>
+  /** The tracker of a secret that this process looked up a moment ago. Null for any other. */
+  findKnown?: (authorization: string | undefined) => TrackerIdentity | null
+}
 
 /**
  * Resolves `Authorization: Bearer <tracker secret>` to the tracker. Another kind of credential, a
@@ -27,11 +31,23 @@ export function createTrackerAuthenticator(
     findMany: digests => findLiveKeys(database, 'tracker_secret', digests),
     onUsed: createLastUseRecorder(options),
   })
-  return authorization => findTracker(readBearerToken(authorization))
+  return Object.assign(
+    (authorization: string | undefined) => findTracker.find(readBearerToken(authorization)),
+    {
+      findKnown: (authorization: string | undefined) =>
+        findTracker.findKnown(readBearerToken(authorization)),
+    },
+  )
 }
 
 /** The TTL is the longest time for which a process still accepts a revoked key. */
 export const KEY_CACHE_LIMITS = { ttlMilliseconds: 500, entriesMax: 10_000 }
+
+interface TokenCache<Identity> {
+  find(token: string | null): Promise<Identity>
+  /** The identity that `find` would return without a new lookup; null for any other token. */
+  findKnown(token: string | null): Identity | null
+}
 
 interface TokenLookup<Identity extends { trackerId: string }> {
   /** Null for a digest without a live key, in the order of the digests. */
@@ -46,7 +62,7 @@ interface TokenLookup<Identity extends { trackerId: string }> {
 export function createTokenCache<Identity extends { trackerId: string }>(
   kind: TokenKind,
   { findMany, onUsed }: TokenLookup<Identity>,
-): (token: string | null) => Promise<Identity> {
+): TokenCache<Identity> {
   // Not by node: keys are a reference table, which the coordinator reads by itself.
   const loadToken = batchLoads(async keys => {
     const digests = keys.map(key => Buffer.from(key, 'base64'))
@@ -58,7 +74,7 @@ export function createTokenCache<Identity extends { trackerId: string }>(
   })
   const tokens = new TtlCache(loadToken, KEY_CACHE_LIMITS)
 
-  return async token => {
+  const find = async (token: string | null) => {
     if (token === null) throw Refusal.unauthenticated()
     // The cache is keyed by digest, so it holds no usable credential.
     const digest = hashTokenToBase64(token)
@@ -69,6 +85,13 @@ export function createTokenCache<Identity extends { trackerId: string }>(
     onUsed({ trackerId: found.identity.trackerId, digest: found.digest })
     return found.identity
   }
+  const findKnown = (token: string | null) => {
+    const found = token === null ? null : tokens.peekValue(hashTokenToBase64(token))
+    if (!found) return null
+    onUsed({ trackerId: found.identity.trackerId, digest: found.digest })
+    return found.identity
+  }
+  return { find, findKnown }
 }
 
 const RECORD_INTERVAL_MILLISECONDS = 60_000

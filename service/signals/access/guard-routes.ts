@@ -17,6 +17,13 @@ declare module 'fastify' {
   interface FastifyContextConfig extends RouteConfig {}
 }
 
+declare module '../../runtime/http/short-road.ts' {
+  interface RoadRequest {
+    tracker: TrackerIdentity
+    browser: BrowserCaller | null
+  }
+}
+
 const NO_TRACKER = null as unknown as TrackerIdentity
 
 /**
@@ -34,6 +41,14 @@ export function guardRoutes(
   app.addHook('onRoute', route => {
     if (!route.config?.credential) throw new Error(`the route ${route.url} names no credential`)
     if (route.config.credential === 'tracker_or_publishable') route.onSend = addCorsHeaders
+  })
+  // Only secrets that were looked up a moment ago. Others, and all keys of pages, take the hooks.
+  app.shortRoad.addGate(request => {
+    const tracker = authenticate.findKnown?.(request.headers.authorization) ?? null
+    if (tracker === null) return false
+    request.tracker = tracker
+    request.browser = null
+    return true
   })
   app.addHook('onRequest', async request => {
     const { credential } = request.routeOptions.config

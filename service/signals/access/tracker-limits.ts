@@ -3,6 +3,7 @@ import {
   consumeRateLimit,
   type HeaderWriter,
   type RateLimit,
+  takeRateLimit,
 } from '../../runtime/http/rate-limit.ts'
 import type { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
@@ -42,6 +43,9 @@ export function limitTrackers(app: ServiceApp, limits: TrackerLimits): void {
     if (refusal) done(refusal)
     else done()
   })
+  app.shortRoad.addGate(
+    ({ tracker }, reply) => limit === null || takeRateLimit(limit, tracker.trackerId, reply),
+  )
   app.addHook('preValidation', (request, reply, done) => {
     const refusal = request.browser?.isForwarded
       ? consumeBrowserLimits(limits, request, reply)

@@ -54,9 +54,9 @@ export class AnswerDeadline {
   /** Throws a StoreTimeout when the time is over before the work is done, or before it begins. */
   async wait<Result>(work: () => Promise<Result>): Promise<Result> {
     const left = this.#endsAt - performance.now()
-    const late = new StoreTimeout('the store did not answer in time')
-    if (left <= 0) throw late
-    return rejectAfter(left, late, work())
+    const createError = () => new StoreTimeout('the store did not answer in time')
+    if (left <= 0) throw createError()
+    return rejectAfter(left, createError, work())
   }
 }
 

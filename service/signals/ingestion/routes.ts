@@ -1,3 +1,4 @@
+import { BODY_BYTES_MAX } from '@signalbox/contract/errors.ts'
 import { createEvents } from '@signalbox/contract/event-batches.ts'
 import {
   BASE_PATH,
@@ -15,6 +16,7 @@ import {
   acceptEvent,
   findTrackerPlatforms,
   prepareSubmission,
+  type SubmittingRequest,
   toAnswer,
   verifyIngestion,
 } from './accept-event.ts'
@@ -32,24 +34,39 @@ export function ingestionRoutes(app: ServiceApp, context: IngestionContext): voi
     return `${context.publicOrigin()}${path}${space === 'publishable' ? '?space=publishable' : ''}`
   }
 
+  const acceptOne = async (request: SubmittedRequest, reply: ReplyWriter) => {
+    const prepared = await prepareSubmission(context, request, {
+      platforms: await findTrackerPlatforms(context, request.tracker),
+      body: request.body,
+      bodyBytes: request.bodyBytes,
+      idempotencyKey: request.headers['idempotency-key'] as string | undefined,
+      receivedAt: context.now(),
+    })
+    // Release the raw identifiers while the event waits for its commit.
+    request.body = undefined
+    const accepted = await acceptEvent(context, prepared)
+    reply.header('location', locationOf(accepted.eventId, accepted.space))
+    echoIdempotencyKey(reply, accepted.eventId)
+    return toAnswer(accepted)
+  }
   app.route({
     ...createEvent,
     async handler(request, reply) {
-      const prepared = await prepareSubmission(context, request, {
-        platforms: await findTrackerPlatforms(context, request.tracker),
-        body: request.body,
-        bodyBytes: request.bodyBytes,
-        idempotencyKey: request.headers['idempotency-key'] as string | undefined,
-        receivedAt: context.now(),
-      })
-      // Release the raw identifiers while the event waits for its commit.
-      ;(request as { body: unknown }).body = undefined
-      const accepted = await acceptEvent(context, prepared)
-      reply.header('location', locationOf(accepted.eventId, accepted.space))
-      echoIdempotencyKey(reply, accepted.eventId)
-      const { status, body } = toAnswer(accepted)
+      const { status, body } = await acceptOne(request, reply)
       return reply.code(status).send(body)
     },
+  })
+  app.shortRoad.addRoute({
+    async handler(request, reply) {
+      const { status, body } = await acceptOne(request, reply)
+      reply.code(status).send(body)
+    },
+    routeOptions: {
+      url: `${app.prefix}${createEvent.url}`,
+      config: createEvent.config,
+      bodyLimit: BODY_BYTES_MAX,
+    },
+    server: app,
   })
 
   batchRoutes(app, context)
@@ -74,6 +91,13 @@ export function ingestionRoutes(app: ServiceApp, context: IngestionContext): voi
       return reply.code(202).send({ event_id, duplicate: false })
     },
   })
+}
+
+/** A request of the framework or of the short road. */
+interface SubmittedRequest extends SubmittingRequest {
+  headers: SubmittingRequest['headers'] & { 'idempotency-key'?: unknown }
+  body: unknown
+  bodyBytes: number
 }
 
 interface ReplyWriter {

@@ -4,7 +4,7 @@ import { toRefusal } from '../../runtime/http/error-responses.ts'
 import { readBearerToken } from '../../runtime/http/headers.ts'
 import type { Refusal } from '../../runtime/http/refusal.ts'
 import type { LimitName } from '../../runtime/http/request-limits.ts'
-import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import type { RouteConfig, ServiceApp } from '../../runtime/http/service-app.ts'
 import { isObject } from '../../runtime/util/is-object.ts'
 import { HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
 import { hashTokenToBase64, parseTokenKind } from '../../runtime/util/token-format.ts'
@@ -171,22 +171,35 @@ const COUNTED_OPERATIONS: ReadonlySet<string | undefined> = new Set(['createEven
  * Counts every event that createEvent refuses, and every batch refused as a whole. A request
  * without a credential, or with one that cannot be a key, belongs to no tracker and is not counted.
  */
-export function recordRefusals(app: ServiceApp, { refusals, now }: RefusalContext): void {
+export function recordRefusals(app: ServiceApp, context: RefusalContext): void {
   app.addHook('onError', (request, _reply, error, done) => {
-    const { config, bodyLimit } = request.routeOptions
-    if (COUNTED_OPERATIONS.has(config.operationId)) {
-      const refusal = toRefusal(error, request.url, bodyLimit)
-      const sender = findSender(request)
-      if (sender) {
-        const { id: requestId } = request
-        refusals.record({ sender, refusal, requestId, eventId: readEventId(request), at: now() })
-      }
-    }
+    const { operationId } = request.routeOptions.config
+    if (COUNTED_OPERATIONS.has(operationId)) recordRefusedRequest(context, request, error)
     done()
+  })
+  app.shortRoad.addErrorHook((request, error) => {
+    const { operationId } = request.routeOptions.config as RouteConfig
+    if (COUNTED_OPERATIONS.has(operationId)) recordRefusedRequest(context, request, error)
   })
 }
 
+/** Counts one request of an operation that accepts events. */
+function recordRefusedRequest(
+  { refusals, now }: { refusals: Pick<RefusalRecorder, 'record'>; now: () => Date },
+  request: RefusedSource,
+  error: Error,
+): void {
+  const sender = findSender(request)
+  if (sender === null) return
+  const { id: requestId, url, routeOptions } = request
+  const refusal = toRefusal(error, url, routeOptions.bodyLimit)
+  refusals.record({ sender, refusal, requestId, eventId: readEventId(request), at: now() })
+}
+
 interface RefusedSource {
+  id: string
+  url: string
+  routeOptions: { bodyLimit?: number | undefined }
   tracker: { trackerId: string } | null
   headers: { authorization?: string | undefined; 'idempotency-key'?: unknown }
   query: unknown
