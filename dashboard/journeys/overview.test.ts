@@ -64,7 +64,8 @@ it('answers whether yesterday reached each platform, and leads to each band', as
 
   await page.setViewportSize({ width: 1440, height: 900 })
   await page.getByLabel('Destination', { exact: true }).selectOption({ index: 1 })
-  await page.getByRole('link', { name: /^Purchase, Failed: 1$/ }).click()
+  await page.getByRole('link', { name: /^Purchase, Failed: 1$/ }).focus()
+  await page.keyboard.press('Enter')
   await page.waitForURL('**/events?**')
   await page.getByText('refused-by-meta').waitFor()
   assert.equal(await page.locator('tbody tr').count(), 1)

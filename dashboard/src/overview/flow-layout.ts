@@ -76,7 +76,9 @@ export function layOutFlow(
     }
     height = Math.max(height, y - GAP)
   }
-  return { nodes: [...placed.values()], links: placeLinks(links, placed), height }
+  // Thin bands lie above wide ones, so that a pointer reaches them.
+  const bands = placeLinks(links, placed).sort((a, b) => b.count - a.count)
+  return { nodes: [...placed.values()], links: bands, height }
 }
 
 function sumCounts(rows: readonly { count: number }[]): number {
