@@ -217,7 +217,10 @@ it('finds by one text, filters by delivery and value, and exports what is found'
   assert.equal(file.status, 200)
   const lines = file.body.trim().split('\r\n')
   assert.match(lines[0] ?? '', /^id,space,event_name,/)
-  assert.equal(lines.filter((line: string) => line.startsWith("'=first,secret,Purchase,")).length, 1)
+  assert.equal(
+    lines.filter((line: string) => line.startsWith("'=first,secret,Purchase,")).length,
+    1,
+  )
   const ndjson = await owner.client.call('GET', `${path}/exports/events?format=ndjson`)
   assert.equal(ndjson.body.trim().split('\n').length, 3)
   for (const query of ['format=xls', 'value_min=-1', 'destination_id=x', 'happened_to=x']) {
