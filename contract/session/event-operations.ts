@@ -1,5 +1,6 @@
+import Type from 'typebox'
 import { EventSpaceQuery } from '../events.ts'
-import { EventDetails, EventSearch, EventSearchPage } from './events.ts'
+import { EventDetails, EventExport, EventSearch, EventSearchPage } from './events.ts'
 import { ReplayOutcome, ReplayPreview, ReplayProgress, ReplaySelection } from './replays.ts'
 import { ALL_REFUSALS, query, read, write } from './session-operation.ts'
 import { TRACKER_PATH } from './tracker-operations.ts'
@@ -7,6 +8,12 @@ import { TRACKER_PATH } from './tracker-operations.ts'
 export const searchEvents = query('searchEvents', `${TRACKER_PATH}/events`, {
   querystring: EventSearch,
   response: { 200: EventSearchPage, ...ALL_REFUSALS },
+})
+
+/** The events that a search finds, newest first, at most 10,000. */
+export const exportEvents = query('exportEvents', `${TRACKER_PATH}/exports/events`, {
+  querystring: EventExport,
+  response: { 200: Type.String(), ...ALL_REFUSALS },
 })
 
 /** `?space=publishable` selects the event of a page when both kinds of keys sent the ID. */
@@ -36,6 +43,7 @@ export const getReplayProgress = read('getReplayProgress', `${TRACKER_PATH}/repl
 
 export const EVENT_OPERATIONS = [
   searchEvents,
+  exportEvents,
   getEventDetails,
   previewReplay,
   startReplay,

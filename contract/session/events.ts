@@ -14,6 +14,10 @@ export const STATUS_GROUPS = {
     'skipped:not_selected',
     'expired',
   ],
+  /** Not sent because of consent, age or a missing destination. */
+  held_back: ['skipped:consent', 'skipped:no_destination', 'expired'],
+  /** Not meant for the destination. */
+  skipped: ['skipped:not_selected', 'skipped:duplicate'],
 } as const satisfies Record<string, readonly DeliveryStatus[]>
 export type StatusGroup = keyof typeof STATUS_GROUPS
 
@@ -25,6 +29,8 @@ const STATUS_FILTERS = [
 
 const count = (description: string) =>
   Type.Integer({ minimum: 0, maximum: INTEGER_MAX, description })
+
+const UUID_PATTERN = '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$'
 
 const eventTime = (description: string) =>
   Type.Optional(Type.String({ maxLength: 40, description }))
@@ -44,6 +50,35 @@ export const EventSearch = named(
     status: Type.Optional(stringEnum(STATUS_FILTERS)),
     order_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
     parent_event_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+    search: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 128,
+        description:
+          'Exactly this event ID, order ID, parent or trace ID of a platform. The other filters ' +
+          'do not apply.',
+      }),
+    ),
+    destination_id: Type.Optional(
+      Type.String({ pattern: UUID_PATTERN, description: 'A delivery to it.' }),
+    ),
+    reason: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 100, description: 'A delivery with this reason.' }),
+    ),
+    test: Type.Optional(
+      stringEnum(['yes', 'no'], { description: 'A delivery that is a test, or that is not.' }),
+    ),
+    space: Type.Optional(
+      stringEnum(['secret', 'publishable'], { description: 'Sent by a back end, or by a page.' }),
+    ),
+    value_min: Type.Optional(
+      Type.String({
+        pattern: '^[0-9]{1,15}([.][0-9]{1,6})?$',
+        description: 'Its value is at least this, in its own currency.',
+      }),
+    ),
+    happened_from: eventTime('It happened at or after this time, ISO 8601.'),
+    happened_to: eventTime('It happened before this time, ISO 8601.'),
     from: eventTime('Received at or after this time, ISO 8601.'),
     to: eventTime('Received before this time, ISO 8601.'),
     cursor: Type.Optional(
@@ -52,6 +87,16 @@ export const EventSearch = named(
   }),
 )
 export type EventSearch = Static<typeof EventSearch>
+
+export const EventExport = Type.Object({
+  format: Type.Optional(
+    stringEnum(['csv', 'ndjson'], {
+      description: 'CSV (default) has a row for each delivery, NDJSON a line for each event.',
+    }),
+  ),
+  ...EventSearch.properties,
+})
+export type EventExport = Static<typeof EventExport>
 
 /** Which key sent the event; null for one that was stored before there were two spaces. */
 const space = () => nullable(stringEnum(['secret', 'publishable']))

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
-import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
-import { connectSimulated } from '../../testing/fixtures/two-platforms.ts'
 import { openJourneyPage } from './journey-page.ts'
 
 it('opens the overview, and another page by its name in the command palette', async test => {
@@ -20,38 +18,6 @@ it('opens the overview, and another page by its name in the command palette', as
   await page.keyboard.press('Enter')
   await page.waitForURL(`**/workspaces/${tracker.workspaceId}/people`)
   assert.equal(await page.title(), `${await page.locator('h1').innerText()} · Signalbox`)
-})
-
-it('shows on the overview what each destination got, and why not', async test => {
-  const service = await startTestService(test)
-  await connectSimulated(service, 'webhook')
-  const consent = { ad_user_data: 'granted', 'Facebook Pixel': false }
-  await service.submit(samplePurchase({ event_id: 'for-one', consent }))
-  await service.submit(samplePurchase({ event_id: 'for-both' }))
-  await service.deliver()
-  const { owner, tracker } = await openDashboardWorkspace(service)
-  const { page, assertAccessible } = await openJourneyPage(test, { service, person: owner })
-  for (const width of [1440, 390]) {
-    await page.setViewportSize({ width, height: 900 })
-    await page.goto(`${service.url}/w/${tracker.workspaceId}`)
-    await page.getByRole('heading', { name: 'By destination' }).waitFor()
-    await assertAccessible()
-    const meta = page.getByRole('region', { name: /^Meta/ })
-    assert.match(await meta.innerText(), /Skipped: Refused for this platform\s*1/)
-    assert.match(await meta.innerText(), /Reported\s*Nothing/)
-    assert.equal(
-      await page
-        .getByRole('region', { name: /^Webhook/ })
-        .getByText('Skipped:')
-        .count(),
-      0,
-    )
-    assert.equal(await page.evaluate('document.body.scrollWidth <= innerWidth'), true)
-    const folder = process.env.SIGNALBOX_SCREENSHOTS
-    // The check for accessibility has changed the size.
-    await page.setViewportSize({ width, height: 900 })
-    if (folder) await page.screenshot({ path: `${folder}/overview-${width}.png`, fullPage: true })
-  }
 })
 
 it('can be used on a phone with the keyboard alone', async test => {

@@ -39,7 +39,7 @@ const trackerRoute = createRoute({
 const overviewRoute = createRoute({
   getParentRoute: () => trackerRoute,
   path: '/',
-  validateSearch: pickTexts<'hours'>(['hours']),
+  validateSearch: pickTexts(['range', 'from', 'to', 'by', 'group', 'destination'] as const),
   component: lazyRouteComponent(() => import('./pages/overview-page.tsx'), 'OverviewPage'),
 })
 

@@ -73,7 +73,9 @@ it('adds up, by the day of the event and by the day of receipt', async test => {
   assert.deepEqual(ofYesterday.counted, [
     {
       destination_id: service.tracker.destinationId,
-      ...{ days: 1, total: 1, event_names: [{ event_name: 'Purchase', count: 1 }] },
+      days: 1,
+      total: 1,
+      event_names: [{ event_name: 'Purchase', count: 1 }],
       explanation: null,
     },
   ])
@@ -92,7 +94,10 @@ it('adds up, by the day of the event and by the day of receipt', async test => {
     { destination_id: null, event_name: 'Purchase', measure: 'stored', before: 0, after: 2 },
     ...(['accepted', 'failed'] as const).map(measure => ({
       destination_id: service.tracker.destinationId,
-      ...{ event_name: 'Purchase', measure, before: 0, after: 1 },
+      event_name: 'Purchase',
+      measure,
+      before: 0,
+      after: 1,
     })),
   ])
   const received = await read({ from: TODAY, to: TODAY, by: 'receipt' })
@@ -170,7 +175,10 @@ it('counts a day again when enough of it has changed', () => {
     day: TODAY,
     countedUntil: now,
     countedAt: new Date(`${TODAY}T11:50:00Z`),
-    ...{ events: 100_000, accepted: 90_000, waiting: 10, milliseconds: 1_000 },
+    events: 100_000,
+    accepted: 90_000,
+    waiting: 10,
+    milliseconds: 1_000,
   }
   const due = (day: { events: number; accepted: number }, changes = {}) =>
     isDue(day, { ...counted, ...changes }, now)

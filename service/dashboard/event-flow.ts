@@ -16,14 +16,13 @@ import { Validator } from '../runtime/http/validator.ts'
 import { formatUtcDay, isCalendarDay, subtractDays, toDaySpan } from '../runtime/util/time.ts'
 import { type Destination, listDestinations } from '../signals/delivery/destination-store.ts'
 import { countRefusalsByHour } from '../signals/refusals/refusal-store.ts'
+import { addUp, type Flow, readFlow } from '../signals/reports/event-flow.ts'
 import {
-  addUp,
-  type Flow,
+  DELAY_STEP,
+  type FlowDelays,
   type FlowDeliveries,
   type FlowEvents,
-  readFlow,
-} from '../signals/reports/event-flow.ts'
-import { DELAY_STEP, type FlowDelays } from '../signals/reports/event-flow-store.ts'
+} from '../signals/reports/event-flow-store.ts'
 import { findReportsOfRange, type StoredReport } from '../signals/reports/reconciliation-store.ts'
 
 const DAYS_DEFAULT = 7
@@ -101,7 +100,10 @@ export async function readEventFlow(
   const yesterday = subtractDays(now, 1)
   const changesDay = to < yesterday ? to : yesterday
   return {
-    ...{ by, from, to, counted_at: now.toISOString() },
+    by,
+    from,
+    to,
+    counted_at: now.toISOString(),
     refused: {
       requests: sumOf(refusedIn),
       reasons: listReasons(

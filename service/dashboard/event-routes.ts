@@ -1,5 +1,6 @@
 import { REPLAY_BYTES_MAX, REPLAY_LIMIT_DEFAULT } from '@signalbox/contract/replays.ts'
 import * as contract from '@signalbox/contract/session/event-operations.ts'
+import { EventExport } from '@signalbox/contract/session/events.ts'
 import {
   type ReplayOutcome,
   type ReplayPreview,
@@ -20,12 +21,13 @@ import {
   readReplayProgress,
   type ReplaySelection as StoredSelection,
 } from '../signals/delivery/replay-store.ts'
-import { readSpace } from '../signals/event-reads/read-events.ts'
+import { readSpace, readTime } from '../signals/event-reads/read-events.ts'
 import { ALL_SPACES, findEventsById } from '../signals/events/event-store.ts'
 import { userActor } from '../workspaces/users/workspaces.ts'
 import { type DashboardContext, requireTracker } from './dashboard-context.ts'
 import { readEventDetails } from './event-details.ts'
-import { readTime, searchEvents } from './search-events.ts'
+import { exportEvents } from './export-events.ts'
+import { searchEvents } from './search-events.ts'
 
 /** The events of a tracker, and sending them again. */
 export function eventRoutes(app: ServiceApp, context: DashboardContext): void {
@@ -36,6 +38,16 @@ export function eventRoutes(app: ServiceApp, context: DashboardContext): void {
     async handler(request) {
       const { trackerId } = await requireTracker(context, request, 'read')
       return searchEvents(context, trackerId, request.query)
+    },
+  })
+
+  app.route({
+    ...contract.exportEvents,
+    async handler(request, reply) {
+      const { trackerId } = await requireTracker(context, request, 'read')
+      const query = exportValidator.validate(request.query)
+      const { headers, body } = await exportEvents(context, { trackerId, query, now: now() })
+      return reply.headers(headers).send(body as never)
     },
   })
 
@@ -117,6 +129,8 @@ export async function getReplayProgress(
   const { waiting, failed, isExact } = await readReplayProgress(database, trackerId, replayedAt)
   return { waiting, failed, is_exact: isExact }
 }
+
+const exportValidator = new Validator(EventExport)
 
 const selectionValidator = new Validator(ReplaySelection, { textMembers: ['event_name'] })
 

@@ -57,6 +57,7 @@ const ROWS: Record<string, Row> = {
   getForwarder: reading,
   checkForwarder: reading,
   searchEvents: reading,
+  exportEvents: reading,
   getEventDetails: reading,
   previewReplay: reading,
   startReplay: { ...managing, owner: 200, admin: 200 },

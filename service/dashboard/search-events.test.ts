@@ -188,6 +188,47 @@ it('shows an event with two failed deliveries once, also across pages', async te
   assert.equal(new Set(seen).size, 51)
 })
 
+it('finds by one text, filters by delivery and value, and exports what is found', async test => {
+  const { service, search, path, owner } = await openEvents(test)
+  const { destinationId } = service.tracker
+  await service.submit(samplePurchase({ event_id: '=first', value_data: { order_id: '77' } }))
+  await service.submit(
+    samplePurchase({ event_id: 'child', event_name: 'Refund', parent_event_id: '77' }),
+  )
+  await service.submit(samplePurchase({ event_id: 'held', consent: { ad_user_data: 'perhaps' } }))
+  assert.deepEqual((await search({ search: '77' })).ids.sort(), ['=first', 'child'])
+  assert.deepEqual((await search({ search: '=first' })).ids, ['=first'])
+  assert.deepEqual((await search({ search: 'none' })).ids, [])
+  const cases: [Record<string, string>, string[]][] = [
+    [{ destination_id: destinationId, reason: 'no_signal' }, ['held']],
+    [{ destination_id: '0190bbbb-0000-7000-8000-00000000000b' }, []],
+    [{ status: 'held_back', test: 'no' }, ['held']],
+    [{ test: 'yes' }, []],
+    [{ value_min: '19.95', event_name: 'Purchase', space: 'secret' }, ['held']],
+    [{ value_min: '19.96' }, []],
+    [{ space: 'publishable' }, []],
+    [{ happened_from: '2026-11-21T12:00:00Z', status: 'skipped:consent' }, ['held']],
+    [{ happened_to: '2026-11-21T12:00:00Z' }, []],
+  ]
+  for (const [parameters, expected] of cases) {
+    assert.deepEqual((await search(parameters)).ids, expected, JSON.stringify(parameters))
+  }
+  const file = await owner.client.call('GET', `${path}/exports/events?status=waiting`)
+  assert.equal(file.status, 200)
+  const lines = file.body.trim().split('\r\n')
+  assert.match(lines[0] ?? '', /^id,space,event_name,/)
+  assert.equal(
+    lines.filter((line: string) => line.startsWith("'=first,secret,Purchase,")).length,
+    1,
+  )
+  const ndjson = await owner.client.call('GET', `${path}/exports/events?format=ndjson`)
+  assert.equal(ndjson.body.trim().split('\n').length, 3)
+  for (const query of ['format=xls', 'value_min=-1', 'destination_id=x', 'happened_to=x']) {
+    const { status } = await owner.client.call('GET', `${path}/exports/events?${query}`)
+    assert.equal(status, 422, query)
+  }
+})
+
 it('422 names every invalid parameter', async test => {
   const { search } = await openEvents(test)
   const { status, body } = await search({ status: 'lost', event_name: '', from: 'yesterday' })

@@ -11,7 +11,7 @@ import type { Database } from '../runtime/db/database.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
 import { addTextError, FieldErrorList, Validator } from '../runtime/http/validator.ts'
 import { findDeliveries, type StoredDelivery } from '../signals/delivery/delivery-store.ts'
-import { toEventSpace } from '../signals/event-reads/read-events.ts'
+import { readTime, toEventSpace } from '../signals/event-reads/read-events.ts'
 import {
   type FoundEvent,
   type SearchPosition,
@@ -21,23 +21,24 @@ import {
   searchEventRefs,
 } from '../signals/event-reads/search-store.ts'
 import { type EventRef, eventRefKey } from '../signals/events/event-columns.ts'
-import type { EventSpace } from '../signals/events/event-record.ts'
+import { type EventSpace, SPACE_NUMBERS } from '../signals/events/event-record.ts'
 import {
   ALL_SPACES,
   findEventsById,
   findEventsByRef,
   type StoredEvent,
 } from '../signals/events/event-store.ts'
+import { searchOrderRefs } from '../signals/events/page-match-store.ts'
 import type { ErasureKeyProvider } from '../signals/events/person-identifiers.ts'
 import { toStoredOrderId } from '../signals/ingestion/accept-event.ts'
 
 const EVENTS_PER_PAGE = 50
 
 const searchValidator = new Validator(EventSearch, {
-  textMembers: ['event_id', 'event_name', 'order_id', 'parent_event_id'],
+  textMembers: ['event_id', 'event_name', 'order_id', 'parent_event_id', 'search', 'reason'],
 })
 
-interface SearchContext {
+export interface SearchContext {
   database: Database
   /** Called for an order ID that holds an identifier. */
   erasureKey: ErasureKeyProvider
@@ -58,6 +59,9 @@ export async function searchEvents(
     const events = await findInBothSpaces(database, trackerId, search.event_id)
     return { events: await summarize(database, trackerId, events), ...LAST_PAGE }
   }
+  if (search.search !== undefined) {
+    return findByAnyId({ database, erasureKey }, trackerId, search.search)
+  }
   if (search.order_id !== undefined) {
     const given = { trackerId, orderId: search.order_id }
     search.order_id = await toStoredOrderId(erasureKey, given)
@@ -74,7 +78,6 @@ export async function searchEvents(
 
 const LAST_PAGE = { next_cursor: null, searched_until: null }
 
-/** The event of the secret key first. */
 async function findInBothSpaces(
   database: Database,
   trackerId: string,
@@ -87,20 +90,75 @@ async function findInBothSpaces(
   return [...new Map(found.flat().map(event => [eventRefKey(event), event])).values()]
 }
 
-/** By the narrowest index: the parent, then the status, then the time of receipt. */
+/**
+ * The events that a text names: by their ID, parent and order by indexes, at any age; by the order
+ * of other events than purchases and by a trace ID among the newest ten thousand.
+ */
+async function findByAnyId(
+  { database, erasureKey }: SearchContext,
+  trackerId: string,
+  text: string,
+): Promise<EventSearchPage> {
+  const range = { trackerId, from: null, to: null, after: null, limit: EVENTS_PER_PAGE }
+  const orderId = await toStoredOrderId(erasureKey, { trackerId, orderId: text })
+  const any = { eventName: null, orderId: null }
+  const [own, ofOrder, ...others] = await Promise.all([
+    findInBothSpaces(database, trackerId, text),
+    searchOrderRefs(database, { trackerId, orderId, limit: EVENTS_PER_PAGE }),
+    searchChildRefs(database, range, { ...any, parentEventId: text, statuses: null }),
+    searchEventRefs(database, range, { ...any, orderId }),
+    searchDeliveries(database, range, { ...any, statuses: null, traceId: text }),
+  ])
+  const found = others.flat()
+  const matches: EventRef[] = [...ofOrder, ...found.filter(row => row.isMatch)]
+  const refs = new Map(matches.map(ref => [eventRefKey(ref), ref]))
+  for (const event of own) refs.delete(eventRefKey(event))
+  const newest = [...refs.values()].toSorted(
+    (a, b) => b.createdAt.getTime() - a.createdAt.getTime(),
+  )
+  const shown = newest.slice(0, EVENTS_PER_PAGE)
+  const summaries = await readEventSummaries(database, trackerId, shown)
+  const stops = found.filter(row => !row.isMatch).map(row => row.createdAt.getTime())
+  return {
+    events: [
+      ...(await summarize(database, trackerId, own)),
+      ...shown.flatMap(ref => summaries.get(eventRefKey(ref)) ?? []),
+    ],
+    next_cursor: null,
+    searched_until: stops.length > 0 ? new Date(Math.max(...stops)).toISOString() : null,
+  }
+}
+
+/** By the narrowest index: the parent, then the delivery, then the time of receipt. */
 function findMatches(
   database: Database,
   range: SearchRange,
-  { event_name, order_id, parent_event_id, status }: EventSearch,
+  search: EventSearch,
 ): Promise<FoundEvent[]> {
-  const filter = { eventName: event_name ?? null, orderId: order_id ?? null }
-  const statuses = status === undefined ? null : statusesOf(status)
-  if (parent_event_id !== undefined) {
-    const parent = { parentEventId: parent_event_id, statuses }
-    return searchChildRefs(database, range, { ...filter, ...parent })
+  const { event_name, order_id, parent_event_id, status, value_min, space } = search
+  const filter = {
+    eventName: event_name ?? null,
+    orderId: order_id ?? null,
+    valueMin: value_min ?? null,
+    space: space === undefined ? null : SPACE_NUMBERS[space],
+    happenedFrom: toTime(search.happened_from),
+    happenedTo: toTime(search.happened_to),
+    destinationId: search.destination_id ?? null,
+    reason: search.reason ?? null,
+    isTest: search.test === undefined ? null : search.test === 'yes',
+    statuses: status === undefined ? null : statusesOf(status),
   }
-  if (statuses === null) return searchEventRefs(database, range, filter)
-  return searchDeliveries(database, range, { ...filter, statuses })
+  const { statuses, destinationId, reason, isTest } = filter
+  if (parent_event_id !== undefined) {
+    return searchChildRefs(database, range, { ...filter, parentEventId: parent_event_id })
+  }
+  const isOfDelivery = [statuses, destinationId, reason, isTest].some(value => value !== null)
+  if (!isOfDelivery) return searchEventRefs(database, range, filter)
+  return searchDeliveries(database, range, filter)
+}
+
+function toTime(text: string | undefined): Date | null {
+  return text === undefined ? null : new Date(text)
 }
 
 function statusesOf(status: NonNullable<EventSearch['status']>): readonly DeliveryStatus[] {
@@ -190,10 +248,23 @@ export function toEventOutcome(delivery: StoredDelivery) {
   }
 }
 
-function readRange({ from, to, cursor }: EventSearch): Omit<SearchRange, 'trackerId' | 'limit'> {
+/** A clock may be so much ahead: nothing happened later after its receipt. */
+const AHEAD_MILLISECONDS = 300_000
+
+function readRange({
+  from,
+  to,
+  happened_from,
+  happened_to,
+  cursor,
+}: EventSearch): Omit<SearchRange, 'trackerId' | 'limit'> {
   const errors = new FieldErrorList()
+  const happened = readTime(errors, 'happened_from', happened_from)
+  readTime(errors, 'happened_to', happened_to)
+  const first = readTime(errors, 'from', from)
+  const earliest = happened && new Date(happened.getTime() - AHEAD_MILLISECONDS)
   const range = {
-    from: readTime(errors, 'from', from),
+    from: first && earliest && earliest > first ? earliest : (first ?? earliest),
     to: readTime(errors, 'to', to),
     after: cursor === undefined ? null : parseCursor(cursor),
   }
@@ -202,21 +273,6 @@ function readRange({ from, to, cursor }: EventSearch): Omit<SearchRange, 'tracke
   }
   if (!errors.isEmpty) throw Refusal.ofFields(errors.toErrors())
   return range
-}
-
-/** A UTC day, or a time with an offset. */
-const TIME_PATTERN = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/
-
-export function readTime(
-  errors: FieldErrorList,
-  field: string,
-  text: string | undefined,
-): Date | null {
-  if (text === undefined) return null
-  const time = TIME_PATTERN.test(text) ? new Date(text) : new Date(Number.NaN)
-  if (!Number.isNaN(time.getTime())) return time
-  errors.add(field, `The ${field} field must be a time such as 2026-11-21T08:00:00Z.`)
-  return null
 }
 
 function formatCursor({ createdAt, eventId, space, deliveryId }: SearchPosition): string {

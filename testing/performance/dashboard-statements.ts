@@ -13,15 +13,23 @@ import {
   findRefusalsOfEvent,
   listRefusalCauses,
 } from '../../service/signals/refusals/refusal-store.ts'
+import {
+  countFlow,
+  findCountedDays,
+  readCountedDays,
+  readReceiptDays,
+} from '../../service/signals/reports/event-flow-store.ts'
 import { deleteOldRows } from '../../service/signals/retention/retention-store.ts'
 import {
   LARGE_DESTINATION as DESTINATION,
+  generatedEventTime,
   LARGE_STORE_DAY,
   LARGE_TRACKER as TRACKER,
 } from './large-store.ts'
 
 const FROM = new Date(`${LARGE_STORE_DAY}T00:00:00.000Z`)
 const OF_DAY = { trackerId: TRACKER, from: FROM, limit: 100 }
+const OF_DAYS = { trackerId: TRACKER, from: '2026-08-21', until: LARGE_STORE_DAY }
 const REFUSAL = {
   hour: FROM,
   status: 422,
@@ -51,6 +59,15 @@ export const DASHBOARD_STATEMENTS: Record<string, (database: Database) => Promis
       from: LARGE_STORE_DAY,
       until: LARGE_STORE_DAY,
     }),
+  'count the flow of a range': database =>
+    countFlow(database, {
+      trackerId: TRACKER,
+      from: generatedEventTime(4_000),
+      until: generatedEventTime(4_400),
+    }),
+  'read the days of receipt': database => readReceiptDays(database, OF_DAYS),
+  'find the days with a count of the flow': database => findCountedDays(database, OF_DAYS),
+  'read the counts of the flow': database => readCountedDays(database, OF_DAYS),
   'list refusals': database => listRefusalCauses(database, OF_DAY),
   'count refusals by hour': database => countRefusalsByHour(database, OF_DAY),
   'find the refusals of an event': database =>

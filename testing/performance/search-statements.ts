@@ -5,10 +5,12 @@ import {
   searchDeliveries,
   searchEventRefs,
 } from '../../service/signals/event-reads/search-store.ts'
+import { searchOrderRefs } from '../../service/signals/events/page-match-store.ts'
 import {
   CHILD_EVERY,
   generatedEventId,
   generatedEventTime,
+  LARGE_DESTINATION,
   LARGE_STORE_DAY,
   ROWS_PER_STATEMENT,
   LARGE_TRACKER as TRACKER,
@@ -47,6 +49,18 @@ export const SEARCH_STATEMENTS: Record<string, (database: Database) => Promise<u
     searchDeliveries(database, FIRST_PAGE, { ...ANY, statuses: ['accepted'] }),
   'search a status that none has': database =>
     searchDeliveries(database, FIRST_PAGE, { ...ANY, statuses: ['skipped:consent'] }),
+  'search what went to a destination': database =>
+    searchDeliveries(database, LATER_PAGE, {
+      ...ANY,
+      statuses: null,
+      destinationId: LARGE_DESTINATION,
+      isTest: false,
+      happenedFrom: new Date(`${LARGE_STORE_DAY}T00:00:00.000Z`),
+    }),
+  'search a trace that none has': database =>
+    searchDeliveries(database, FIRST_PAGE, { ...ANY, statuses: null, traceId: 'none' }),
+  'search an order by its keys': database =>
+    searchOrderRefs(database, { trackerId: TRACKER, orderId: 'none', limit: 50 }),
   'preview a replay': database =>
     countReplayable(database, {
       trackerId: TRACKER,

@@ -1,4 +1,7 @@
-const FILTER_NAMES = ['status', 'name', 'order', 'parent', 'from', 'to'] as const
+export const FILTER_NAMES = [
+  ...(['search', 'status', 'name', 'destination', 'reason', 'test', 'space', 'value'] as const),
+  ...(['order', 'parent', 'event_from', 'event_to', 'from', 'to'] as const),
+] as const
 
 /** The filters of the list, as they stand in the address. */
 export type EventFilters = Partial<Record<(typeof FILTER_NAMES)[number], string>>

@@ -13,26 +13,38 @@ export const eventsQuery = (params: TrackerParams, filters: EventFilters) =>
     queryFn: ({ pageParam, signal }) =>
       call('GET /workspaces/:workspace/trackers/:tracker/events', {
         params,
-        query: {
-          status: filters.status,
-          event_name: filters.name,
-          order_id: filters.order,
-          parent_event_id: filters.parent,
-          from: filters.from,
-          to: filters.to,
-          cursor: pageParam,
-        },
+        query: { ...toQuery(filters), cursor: pageParam },
         signal,
       }),
     initialPageParam: '',
     getNextPageParam: ({ next_cursor }) => next_cursor,
   })
 
-/** The events with this ID: one of each space at most. */
+/** The filters under the names of the operation. */
+export function toQuery(filters: EventFilters) {
+  return {
+    search: filters.search,
+    status: filters.status,
+    event_name: filters.name,
+    destination_id: filters.destination,
+    reason: filters.reason,
+    test: filters.test,
+    space: filters.space,
+    value_min: filters.value,
+    order_id: filters.order,
+    parent_event_id: filters.parent,
+    happened_from: filters.event_from,
+    happened_to: filters.event_to,
+    from: filters.from,
+    to: filters.to,
+  }
+}
+
+/** The events that have this text as their ID, order, parent or trace ID. */
 export const findEvents = (params: TrackerParams, eventId: string) =>
   call('GET /workspaces/:workspace/trackers/:tracker/events', {
     params,
-    query: { event_id: eventId },
+    query: { search: eventId },
   })
 
 export const eventQuery = (params: TrackerParams, event: string, space: string | undefined) =>

@@ -6,7 +6,10 @@ import { ErrorNotice } from '../components/error-notice.tsx'
 import { useTrackerParams } from '../layout/scope.ts'
 import { findEvents } from './event-queries.ts'
 
-/** An ID that is typed or pasted opens its event; an unknown one offers the refusals. */
+/**
+ * An event ID, order, parent or trace ID that is typed or pasted: one event is opened, several are
+ * listed, and for none the refusals are offered.
+ */
 export function EventSearch() {
   const params = useTrackerParams()
   const navigate = useNavigate()
@@ -15,8 +18,16 @@ export function EventSearch() {
   const lookup = useMutation({
     mutationFn: (eventId: string) => findEvents(params, eventId),
     onSuccess: ({ events }) => {
-      const [event] = events
+      const [event, ...others] = events
       if (!event) return
+      if (others.length > 0) {
+        void navigate({
+          to: '/w/$workspace/events',
+          params: { workspace: params.workspace },
+          search: { search: id },
+        })
+        return
+      }
       void navigate({
         to: '/w/$workspace/events/$event',
         params: { workspace: params.workspace, event: event.id },
@@ -32,8 +43,8 @@ export function EventSearch() {
     <form onSubmit={submit}>
       <Group align="flex-end" gap="sm">
         <TextInput
-          label="Find an event by its ID"
-          placeholder="order-1001"
+          aria-label="Find an event by its ID"
+          placeholder="Event ID, order, parent or trace ID"
           value={text}
           onChange={({ currentTarget }) => {
             setText(currentTarget.value)
@@ -44,8 +55,8 @@ export function EventSearch() {
           maxLength={128}
           style={{ flex: '1 1 14rem', maxWidth: '32rem' }}
         />
-        <Button type="submit" loading={lookup.isPending}>
-          Open event
+        <Button type="submit" size="sm" loading={lookup.isPending}>
+          Find
         </Button>
       </Group>
       <div aria-live="polite">

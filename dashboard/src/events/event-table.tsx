@@ -3,6 +3,7 @@ import type { EventSummary } from '@signalbox/contract/session/events.ts'
 import { PageLink } from '../components/links.tsx'
 import { StatusBadge } from '../components/status-badge.tsx'
 import { Time } from '../components/time.tsx'
+import { EVENT_COLUMNS, type EventColumn, useEventColumns } from './event-list-tools.tsx'
 import { eventKey } from './live-rows.ts'
 
 interface EventTableProps {
@@ -14,6 +15,7 @@ interface EventTableProps {
 
 /** Events, newest first. A phone shows the name, the ID, the time and the status. */
 export function EventTable({ workspace, events, added }: EventTableProps) {
+  const [columns] = useEventColumns()
   return (
     <div className="surface">
       <Table verticalSpacing={6} horizontalSpacing="md" highlightOnHover>
@@ -21,11 +23,15 @@ export function EventTable({ workspace, events, added }: EventTableProps) {
           <Table.Tr>
             <Table.Th>Event</Table.Th>
             <Table.Th>Status</Table.Th>
-            <Table.Th visibleFrom="md">Order</Table.Th>
-            <Table.Th visibleFrom="sm" ta="right">
-              Value
-            </Table.Th>
-            <Table.Th visibleFrom="sm">Received</Table.Th>
+            {columns.map(column => (
+              <Table.Th
+                key={column}
+                visibleFrom={column === 'received' || column === 'value' ? 'sm' : 'md'}
+                {...(column === 'value' && { ta: 'right' })}
+              >
+                {EVENT_COLUMNS[column]}
+              </Table.Th>
+            ))}
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -34,6 +40,7 @@ export function EventTable({ workspace, events, added }: EventTableProps) {
               key={`${event.space} ${event.id} ${event.created_at}`}
               workspace={workspace}
               event={event}
+              columns={columns}
               isAdded={added?.has(eventKey(event)) ?? false}
             />
           ))}
@@ -46,10 +53,11 @@ export function EventTable({ workspace, events, added }: EventTableProps) {
 interface EventRowProps {
   workspace: string
   event: EventSummary
+  columns: readonly EventColumn[]
   isAdded: boolean
 }
 
-function EventRow({ workspace, event, isAdded }: EventRowProps) {
+function EventRow({ workspace, event, columns, isAdded }: EventRowProps) {
   return (
     <Table.Tr className={isAdded ? 'row-added' : ''}>
       <Table.Td>
@@ -71,17 +79,43 @@ function EventRow({ workspace, event, isAdded }: EventRowProps) {
       <Table.Td>
         <EventStatuses event={event} />
       </Table.Td>
-      <Table.Td visibleFrom="md" className="code">
-        {event.order_id}
-      </Table.Td>
-      <Table.Td visibleFrom="sm" ta="right" style={{ whiteSpace: 'nowrap' }}>
-        {event.value_amount !== null && `${event.value_amount} ${event.value_currency ?? ''}`}
-      </Table.Td>
-      <Table.Td visibleFrom="sm" style={{ whiteSpace: 'nowrap' }}>
-        <Time at={event.created_at} format="absolute" />
-      </Table.Td>
+      {columns.map(column => (
+        <EventCell key={column} column={column} event={event} />
+      ))}
     </Table.Tr>
   )
+}
+
+function EventCell({ column, event }: { column: EventColumn; event: EventSummary }) {
+  switch (column) {
+    case 'order':
+    case 'parent':
+      return (
+        <Table.Td visibleFrom="md" className="code">
+          {column === 'order' ? event.order_id : event.parent_event_id}
+        </Table.Td>
+      )
+    case 'value':
+      return (
+        <Table.Td visibleFrom="sm" ta="right" className="nowrap">
+          {event.value_amount !== null && `${event.value_amount} ${event.value_currency ?? ''}`}
+        </Table.Td>
+      )
+    case 'space':
+      return (
+        <Table.Td visibleFrom="md">{event.space === 'publishable' ? 'Page' : 'Back end'}</Table.Td>
+      )
+    case 'happened':
+    case 'received':
+      return (
+        <Table.Td visibleFrom={column === 'received' ? 'sm' : 'md'} className="nowrap">
+          <Time
+            at={column === 'received' ? event.created_at : event.event_time}
+            format="absolute"
+          />
+        </Table.Td>
+      )
+  }
 }
 
 function EventStatuses({ event }: { event: EventSummary }) {

@@ -83,15 +83,33 @@ function compare(one: string, other: string): number {
 
 /** As the search of the service does, for one event. */
 export function matchesFilters(event: EventSummary, filters: EventFilters): boolean {
-  const { status, name, order, parent, from, to } = filters
+  const { status, name, order, parent, from, to, space, value, event_from, event_to } = filters
+  const { destination, test } = filters
   const receivedAt = Date.parse(event.created_at)
+  const happenedAt = Date.parse(event.event_time)
+  const isOfDelivery = Boolean(status || destination || test)
   return (
     (!name || event.event_name === name) &&
     (!order || event.order_id === order) &&
     (!parent || event.parent_event_id === parent) &&
     (!from || receivedAt >= Date.parse(from)) &&
     (!to || receivedAt < Date.parse(to)) &&
-    (!status || event.deliveries.some(delivery => matchesStatus(delivery.status, status)))
+    (!event_from || happenedAt >= Date.parse(event_from)) &&
+    (!event_to || happenedAt < Date.parse(event_to)) &&
+    (!space || event.space === null || event.space === space) &&
+    (!value || Number(event.value_amount ?? -1) >= Number(value)) &&
+    (!isOfDelivery || event.deliveries.some(delivery => matchesDelivery(delivery, filters)))
+  )
+}
+
+function matchesDelivery(
+  { status, destination_id, is_test }: EventSummary['deliveries'][number],
+  filters: EventFilters,
+): boolean {
+  return (
+    (!filters.status || matchesStatus(status, filters.status)) &&
+    (!filters.destination || destination_id === filters.destination) &&
+    (!filters.test || is_test === (filters.test === 'yes'))
   )
 }
 
@@ -99,6 +117,8 @@ const GROUPS: Record<string, RegExp> = {
   waiting: /^(queued|sent|retrying)$/,
   failed: /^failed:/,
   held: /^(skipped:.*|expired)$/,
+  held_back: /^(skipped:consent|skipped:no_destination|expired)$/,
+  skipped: /^skipped:(not_selected|duplicate)$/,
 }
 
 function matchesStatus(status: string, filter: string): boolean {

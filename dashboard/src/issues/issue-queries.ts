@@ -21,6 +21,18 @@ export const overviewQuery = (params: TrackerParams, hours: number) =>
     refetchInterval: POLL_MILLISECONDS,
   })
 
+export const flowQuery = (
+  params: TrackerParams,
+  range: { from: string; to: string; by: 'event' | 'receipt' },
+) =>
+  queryOptions({
+    queryKey: ['flow', params, range],
+    queryFn: ({ signal }) =>
+      call('GET /workspaces/:workspace/trackers/:tracker/flow', { params, query: range, signal }),
+    placeholderData: keepPreviousData,
+    refetchInterval: POLL_MILLISECONDS,
+  })
+
 export const issuesQuery = (params: TrackerParams, days: number) =>
   queryOptions({
     queryKey: ['issues', params, days],

@@ -12,6 +12,7 @@ import { ReplayButton } from '../components/replay.tsx'
 import { Time } from '../components/time.tsx'
 import { EventFilterForm } from '../events/event-filter-form.tsx'
 import type { EventFilters } from '../events/event-filters.ts'
+import { EventListTools } from '../events/event-list-tools.tsx'
 import { eventsQuery } from '../events/event-queries.ts'
 import { EventSearch } from '../events/event-search.tsx'
 import { EventTable } from '../events/event-table.tsx'
@@ -28,7 +29,16 @@ export function EventsPage() {
       actions={<LiveSwitch isLive={live !== undefined} filters={filters} />}
     >
       <EventSearch />
-      <EventFilterForm key={JSON.stringify(filters)} filters={filters} />
+      <div className="event-bar">
+        <EventFilterForm key={JSON.stringify(filters)} filters={filters} />
+        <EventListTools filters={filters} />
+      </div>
+      {filters.search && (
+        <Text size="sm">
+          Events with the ID, order, parent or trace ID{' '}
+          <span className="code">{filters.search}</span>
+        </Text>
+      )}
       {live ? (
         <LiveEventList key={JSON.stringify(filters)} filters={filters} />
       ) : (

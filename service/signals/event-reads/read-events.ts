@@ -3,7 +3,7 @@ import type { DashboardMetrics, EventPage } from '@signalbox/contract/event-page
 import { type EventDetail, EventSpaceQuery } from '@signalbox/contract/events.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
-import { Validator } from '../../runtime/http/validator.ts'
+import { type FieldErrorList, Validator } from '../../runtime/http/validator.ts'
 import { subtractDays } from '../../runtime/util/time.ts'
 import type { TrackerIdentity } from '../access/tracker-store.ts'
 import { findAttempts, type StoredAttempt } from '../delivery/attempt-store.ts'
@@ -236,4 +236,19 @@ function attemptIds(deliveries: readonly StoredDelivery[]): string[] {
 
 function notFound(): Refusal {
   return Refusal.notFound('This tracker has no such event.')
+}
+
+/** A UTC day, or a time with an offset. */
+const TIME_PATTERN = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/
+
+export function readTime(
+  errors: FieldErrorList,
+  field: string,
+  text: string | undefined,
+): Date | null {
+  if (text === undefined) return null
+  const time = TIME_PATTERN.test(text) ? new Date(text) : new Date(Number.NaN)
+  if (!Number.isNaN(time.getTime())) return time
+  errors.add(field, `The ${field} field must be a time such as 2026-11-21T08:00:00Z.`)
+  return null
 }

@@ -27,9 +27,27 @@ export interface SearchRange {
   limit: number
 }
 
+/** What an event must be. Every member that is left out or null matches any. */
 export interface EventFilter {
   eventName: string | null
   orderId: string | null
+  /** Its value is at least this, as decimal text. */
+  valueMin?: string | null
+  /** The number of its space. */
+  space?: number | null
+  /** It happened at or after this time. */
+  happenedFrom?: Date | null
+  /** It happened before this time. */
+  happenedTo?: Date | null
+}
+
+/** What one of its deliveries must be. */
+export interface DeliveryConditions {
+  destinationId?: string | null
+  reason?: string | null
+  isTest?: boolean | null
+  /** The trace ID of the platform's answer. */
+  traceId?: string | null
 }
 
 export interface FoundEvent extends SearchPosition {
@@ -45,33 +63,65 @@ const searchResult = (isMatch: string, source = 'scanned') => `
   select created_at, event_id, space, delivery_id, (${isMatch}) as is_match
   from ${source} where (${isMatch}) or position = ${SEARCH_ROWS_MAX}`
 
-const MATCHES = `
-  ($6::text is null or event_name = $6::text) and ($7::text is null or order_id = $7::text)`
+/** Columns that `eventMatches` reads. */
+const EVENT_COLUMNS = 'created_at, event_id, space, event_name, order_id, value_amount, event_time'
+
+/** Six parameters from `first` on. Events from before there were spaces are in both. */
+const eventMatches = (first: number) => `
+  ($${first}::text is null or event_name = $${first}::text)
+  and ($${first + 1}::text is null or order_id = $${first + 1}::text)
+  and ($${first + 2}::numeric is null or value_amount >= $${first + 2}::numeric)
+  and ($${first + 3}::smallint is null or space in ($${first + 3}::smallint, 2))
+  and ($${first + 4}::timestamptz is null or event_time >= $${first + 4}::timestamptz)
+  and ($${first + 5}::timestamptz is null or event_time < $${first + 5}::timestamptz)`
+
+function eventValues(filter: EventFilter): unknown[] {
+  const { eventName, orderId, valueMin, space, happenedFrom, happenedTo } = filter
+  return [eventName, orderId, valueMin, space, happenedFrom, happenedTo].map(each => each ?? null)
+}
+
+function hasEventFilter(filter: EventFilter): boolean {
+  return eventValues(filter).some(value => value !== null)
+}
+
+/** Five parameters from `first` on. */
+const deliveryMatches = (first: number) => `
+  ($${first}::text[] is null or status = any($${first}::text[]))
+  and ($${first + 1}::uuid is null or destination_id = $${first + 1}::uuid)
+  and ($${first + 2}::text is null or coalesce(status_reason, status) = $${first + 2}::text)
+  and ($${first + 3}::boolean is null or is_test = $${first + 3}::boolean)
+  and ($${first + 4}::text is null or platform_trace_id = $${first + 4}::text)`
+
+type Deliveries = DeliveryConditions & { statuses: readonly string[] | null }
+
+function deliveryValues({ statuses, destinationId, reason, isTest, traceId }: Deliveries) {
+  return [statuses, destinationId, reason, isTest, traceId].map(each => each ?? null)
+}
 
 const SEARCH_EVENTS = `
   with scanned as materialized (
     select *, 0 as delivery_id,
       row_number() over (order by created_at desc, event_id desc, space desc) as position
     from (
-      select created_at, event_id, space, event_name, order_id from events
+      select ${EVENT_COLUMNS} from events
       where tracker_id = $1::uuid
         and created_at >= $2::timestamptz and created_at <= $3::timestamptz
         and (created_at, event_id, space) < ($3::timestamptz, $4::text, $5::smallint)
       order by created_at desc, event_id desc, space desc limit ${SEARCH_ROWS_MAX}
     ) newest
   )
-  ${searchResult(MATCHES)} limit $8::integer`
+  ${searchResult(eventMatches(7))} limit $6::integer`
 
 /** Events newest first. Each call reads a bounded number of rows from its position on. */
 export async function searchEventRefs(
   { pool }: Database,
   range: SearchRange,
-  { eventName, orderId }: EventFilter,
+  filter: EventFilter,
 ): Promise<FoundEvent[]> {
   const { eventId, space } = range.after ?? { eventId: '', space: 0 }
   const { rows } = await pool.query({
     text: SEARCH_EVENTS,
-    values: [...rangeValues(range), eventId, space, eventName, orderId, range.limit],
+    values: [...rangeValues(range), eventId, space, range.limit, ...eventValues(filter)],
   })
   return rows.map(toFoundEvent)
 }
@@ -79,22 +129,22 @@ export async function searchEventRefs(
 /** The children are found by their index first; the range of times only sifts them. */
 const SEARCH_CHILDREN = `
   with children as materialized (
-    select created_at, event_id, space, event_name, order_id from events
-    where tracker_id = $1::uuid and parent_event_id = $9::text limit ${SEARCH_ROWS_MAX}
+    select ${EVENT_COLUMNS} from events
+    where tracker_id = $1::uuid and parent_event_id = $13::text limit ${SEARCH_ROWS_MAX}
   ), scanned as materialized (
     select *, 0 as delivery_id, 0 as position from children
     where created_at >= $2::timestamptz
       and (created_at, event_id, space) < ($3::timestamptz, $4::text, $5::smallint)
-      and ($10::text[] is null or exists (
+      and (not $14::boolean or exists (
         select 1 from all_deliveries
         where tracker_id = $1::uuid and created_at = children.created_at
           and event_id = children.event_id and space = children.space
-          and status = any($10::text[])))
+          and ${deliveryMatches(15)}))
     order by created_at desc, event_id desc, space desc
   )
-  ${searchResult(MATCHES)} limit $8::integer`
+  ${searchResult(eventMatches(7))} limit $6::integer`
 
-interface ChildFilter extends EventFilter {
+interface ChildFilter extends EventFilter, DeliveryConditions {
   parentEventId: string
   /** Null for any. */
   statuses: readonly string[] | null
@@ -104,13 +154,16 @@ interface ChildFilter extends EventFilter {
 export async function searchChildRefs(
   { pool }: Database,
   range: SearchRange,
-  { eventName, orderId, parentEventId, statuses }: ChildFilter,
+  filter: ChildFilter,
 ): Promise<FoundEvent[]> {
   const { eventId, space } = range.after ?? { eventId: '', space: 0 }
-  const values = [...rangeValues(range), eventId, space, eventName, orderId, range.limit]
+  const deliveries = deliveryValues(filter)
   const { rows } = await pool.query({
     text: SEARCH_CHILDREN,
-    values: [...values, parentEventId, statuses],
+    values: [
+      ...[...rangeValues(range), eventId, space, range.limit, ...eventValues(filter)],
+      ...[filter.parentEventId, deliveries.some(value => value !== null), ...deliveries],
+    ],
   })
   return rows.map(toFoundEvent)
 }
@@ -134,13 +187,13 @@ function toFoundEvent(row: any): FoundEvent {
 const isFailed = (status: string) => (FAILED_STATUSES as readonly string[]).includes(status)
 const isInQueue = (status: string) => ['queued', 'sent', 'retrying'].includes(status)
 
-interface DeliveryFilter extends EventFilter {
-  /** Of one place: the queue, the failures, or the rest of the history. */
-  statuses: readonly string[]
+interface DeliveryFilter extends EventFilter, DeliveryConditions {
+  /** Of one place: the queue, the failures, or the rest of the history. Null for any. */
+  statuses: readonly string[] | null
 }
 
 /**
- * Events by the status of a delivery, newest first. What waits is read from the queue, and failures
+ * Events by what a delivery is, newest first. What waits is read from the queue, and failures
  * from an index that has nothing else, in the order of their IDs, so both are found anywhere in the
  * history. Other statuses are most of the history, of which each call reads a bounded part. An
  * event with several such deliveries is found once for each.
@@ -148,19 +201,19 @@ interface DeliveryFilter extends EventFilter {
 export async function searchDeliveries(
   { query }: Pick<Database, 'query'>,
   range: SearchRange,
-  { statuses, eventName, orderId }: DeliveryFilter,
+  filter: DeliveryFilter,
 ): Promise<FoundEvent[]> {
-  const areFailures = statuses.every(isFailed)
-  const table = statuses.every(isInQueue) ? 'delivery_queue' : 'deliveries'
-  const source = areFailures ? FAILURES : inOrderOfReceipt(table)
-  const hasEventFilter = eventName !== null || orderId !== null
-  const text = hasEventFilter ? searchWithEvents(source) : searchAlone(source)
+  const { statuses } = filter
+  const areFailures = statuses?.every(isFailed) ?? false
+  const source = areFailures ? FAILURES : inOrderOfReceipt(tableOf(statuses))
+  const joinsEvents = hasEventFilter(filter)
+  const text = joinsEvents ? searchWithEvents(source) : searchAlone(source)
   const values = [
     ...rangeValues(areFailures ? { ...range, after: null } : range),
     range.after?.deliveryId ?? 0,
-    statuses,
     range.limit,
-    ...(hasEventFilter ? [eventName, orderId] : []),
+    ...deliveryValues(filter),
+    ...(joinsEvents ? eventValues(filter) : []),
   ]
   return query.transaction().execute(async transaction => {
     // Each source has an index in its order. A table without statistics seems small enough to sort.
@@ -170,16 +223,33 @@ export async function searchDeliveries(
   })
 }
 
-const COLUMNS = 'created_at, event_id, space, id as delivery_id, status'
+function tableOf(statuses: readonly string[] | null): DeliveryTable {
+  if (statuses === null) return 'all_deliveries'
+  return statuses.every(isInQueue) ? 'delivery_queue' : 'deliveries'
+}
 
-const inOrderOfReceipt = (table: 'delivery_queue' | 'deliveries') => `
+type DeliveryTable = 'delivery_queue' | 'deliveries' | 'all_deliveries'
+
+const COLUMNS = `created_at, event_id, space, id as delivery_id, status, status_reason,
+  destination_id, is_test, platform_trace_id`
+
+/** The newest rows of a table; those of the queue and of the history are merged in their order. */
+const inOrderOfReceipt = (table: DeliveryTable) => `
     select *, row_number() over (order by created_at desc, delivery_id desc) as position from (
+      ${table === 'all_deliveries' ? newestOfBoth() : newestOf(table)}
+    ) newest`
+
+const newestOf = (table: DeliveryTable) => `
       select ${COLUMNS} from ${table}
       where tracker_id = $1::uuid
         and created_at >= $2::timestamptz and created_at <= $3::timestamptz
         and (created_at, id) < ($3::timestamptz, $4::bigint)
-      order by created_at desc, id desc limit ${SEARCH_ROWS_MAX}
-    ) newest`
+      order by created_at desc, id desc limit ${SEARCH_ROWS_MAX}`
+
+const newestOfBoth = () => `
+      select * from (
+        (${newestOf('delivery_queue')}) union all (${newestOf('deliveries')})
+      ) both_tables order by created_at desc, delivery_id desc limit ${SEARCH_ROWS_MAX}`
 
 /** The IDs of a tracker grow with time, except that each process takes a block of them at once. */
 const FAILURES = `
@@ -193,20 +263,20 @@ const FAILURES = `
 
 const searchAlone = (source: string) => `
   with scanned as materialized (${source})
-  ${searchResult('status = any($5::text[])')} limit $6::integer`
+  ${searchResult(deliveryMatches(6))} limit $5::integer`
 
-/** An event is looked up only if the status of its delivery matches. */
+/** An event is looked up only if its delivery matches. */
 const searchWithEvents = (source: string) => `
-  with scanned as materialized (${source}), compared as (
-    select scanned.*, coalesce(event.is_match, false) as is_event_match
-    from scanned left join lateral (
+  with scanned as materialized (${source}), matched as (
+    select *, (${deliveryMatches(6)}) as is_delivery_match from scanned
+  ), compared as (
+    select matched.*, coalesce(event.is_match, false) as is_event_match
+    from matched left join lateral (
       select true as is_match from events
-      where scanned.status = any($5::text[]) and tracker_id = $1::uuid
-        and created_at = scanned.created_at and event_id = scanned.event_id
-        and space = scanned.space
-        and ($7::text is null or event_name = $7::text)
-        and ($8::text is null or order_id = $8::text)
+      where matched.is_delivery_match and tracker_id = $1::uuid
+        and created_at = matched.created_at and event_id = matched.event_id
+        and space = matched.space and ${eventMatches(11)}
       limit 1
     ) event on true
   )
-  ${searchResult('is_event_match', 'compared')} limit $6::integer`
+  ${searchResult('is_event_match', 'compared')} limit $5::integer`

@@ -1,8 +1,8 @@
 import type { Database } from '../../runtime/db/database.ts'
 import { arrayLiteral, type BatchWrite, utcDay } from '../../runtime/db/sql-fragments.ts'
 import { formatUtcDay } from '../../runtime/util/time.ts'
-import { type EventRow, pickAppendColumns } from './event-columns.ts'
-import { REFUND } from './event-record.ts'
+import { type EventRef, type EventRow, pickAppendColumns } from './event-columns.ts'
+import { PURCHASE, REFUND } from './event-record.ts'
 
 /**
  * The writes of acceptance by which an event of a page and one of the tracker secret find each
@@ -114,4 +114,35 @@ export function selectMatches(given: string, space: number): string {
         and (event_id = ${given}.event_id or order_id = ${given}.order_id)
       order by event_id limit ${ORDER_EVENTS_MAX}
     ) event`
+}
+
+/** Purchases and their refunds by the keys that acceptance writes, at any age. */
+const SEARCH_ORDER = `
+  select event.created_at, event.event_id, event.space
+  from unnest(array['${PURCHASE}', '${REFUND}']) as own(name)
+  cross join lateral (
+    select created_at, space from order_keys
+    where tracker_id = $1::uuid and space in (0, 1)
+      and order_digest = ${orderDigest('own.name', '$2::text')}
+    order by space, created_at limit $3::integer
+  ) key
+  cross join lateral (
+    select created_at, event_id, space from events
+    where tracker_id = $1::uuid and created_at = key.created_at and space = key.space
+      and order_id = $2::text
+    order by event_id limit $3::integer
+  ) event
+  order by event.created_at desc limit $3::integer`
+
+/** The purchases of an order, and its refunds that name it by its ID. */
+export async function searchOrderRefs(
+  { pool }: Database,
+  { trackerId, orderId, limit }: { trackerId: string; orderId: string; limit: number },
+): Promise<EventRef[]> {
+  const { rows } = await pool.query({ text: SEARCH_ORDER, values: [trackerId, orderId, limit] })
+  return rows.map(({ created_at: createdAt, event_id: eventId, space }) => ({
+    createdAt,
+    eventId,
+    space,
+  }))
 }

@@ -56,34 +56,35 @@ export interface FlowRange {
 
 const IN_RANGE = `tracker_id = $1::uuid
   and created_at >= $2::timestamptz and created_at < $3::timestamptz`
-const DAYS = `${utcDay('event.created_at')} as received_on, ${utcDay('event.event_time')} as event_on`
+const DAYS = `${utcDay('event.created_at')} as received_on,
+  ${utcDay('event.event_time')} as event_on`
 
 /**
- * One snapshot: a delivery that is settled meanwhile is counted once. Both sides have the range, so
- * the join has an index in the order of either.
+ * One snapshot: a delivery that is settled meanwhile is counted once. The event of each delivery is
+ * looked up by its key: a store without statistics would compare every delivery with every event.
  */
 const COUNT_FLOW = `
-  with event as (
-    select created_at, event_id, space, event_time, event_name, value_currency, value_amount
-    from events where ${IN_RANGE}
-  ), delivery as (
-    select created_at, event_id, space, destination_id, status, status_reason, is_test, updated_at
-    from all_deliveries where ${IN_RANGE}
-  ), of_events as (
+  with of_events as (
     select ${DAYS}, event_name, value_currency, count(*) as count, sum(value_amount) as amount,
       (sum(count(*)) over ())::bigint as total
-    from event group by 1, 2, 3, 4 order by count(*) desc limit ${GROUPS_MAX}
-  ), joined as (
-    select ${DAYS}, event_name, value_currency, value_amount, destination_id, status,
-      status_reason, is_test,
+    from events event where ${IN_RANGE}
+    group by 1, 2, 3, 4 order by count(*) desc limit ${GROUPS_MAX}
+  ), of_deliveries as (
+    select ${DAYS}, event_name, value_currency, destination_id, status, status_reason, is_test,
       case when status = 'accepted' and not is_test then ceil(2 * ln(greatest(
         extract(epoch from updated_at - delivery.created_at), 1)::float8) / ln(2::float8))::integer
-      end as bucket
-    from event join delivery using (created_at, event_id, space)
-  ), of_deliveries as (
-    select received_on, event_on, event_name, value_currency, destination_id, status,
-      status_reason, is_test, bucket, count(*) as count, sum(value_amount) as amount
-    from joined group by 1, 2, 3, 4, 5, 6, 7, 8, 9 order by count(*) desc limit ${GROUPS_MAX}
+      end as bucket, count(*) as count, sum(value_amount) as amount
+    from (
+      select created_at, event_id, space, destination_id, status, status_reason, is_test, updated_at
+      from all_deliveries where ${IN_RANGE}
+    ) delivery
+    cross join lateral (
+      select created_at, event_time, event_name, value_currency, value_amount from events
+      where tracker_id = $1::uuid and created_at = delivery.created_at
+        and event_id = delivery.event_id and space = delivery.space
+      limit 1
+    ) event
+    group by 1, 2, 3, 4, 5, 6, 7, 8, 9 order by count(*) desc limit ${GROUPS_MAX}
   )
   select coalesce((select max(total) from of_events), 0)::bigint as total,
     (select coalesce(json_agg(json_build_array(received_on, event_on, event_name, value_currency,
@@ -97,7 +98,7 @@ type DeliveryCells = [...EventCells, string | null, string, string, boolean, num
 
 /**
  * What happened to the events that were received in a range. It reads all of them, so the caller
- * limits the range: about 4 µs an event.
+ * limits the range: measured in docs/decisions/0058-event-flow.md.
  */
 export async function countFlow(
   { pool }: Pick<Database, 'pool'>,
