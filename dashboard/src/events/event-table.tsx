@@ -1,5 +1,6 @@
-import { Group, Table, Text } from '@mantine/core'
+import { Group, Text } from '@mantine/core'
 import type { EventSummary } from '@signalbox/contract/session/events.ts'
+import { type Column, DataTable } from '../components/data-table.tsx'
 import { PageLink } from '../components/links.tsx'
 import { StatusBadge } from '../components/status-badge.tsx'
 import { Time } from '../components/time.tsx'
@@ -12,75 +13,77 @@ interface EventTableProps {
   added?: ReadonlySet<string>
 }
 
-/** Events, newest first. A phone shows the name, the ID, the time and the status. */
+/** Events, newest first. A narrow screen shows the name, the ID, the time and the status. */
 export function EventTable({ workspace, events, added }: EventTableProps) {
+  const columns: Column<EventSummary>[] = [
+    {
+      key: 'event',
+      header: 'Event',
+      wrap: 'free',
+      cell: event => <EventName workspace={workspace} event={event} />,
+    },
+    ...COLUMNS,
+  ]
   return (
-    <div className="surface">
-      <Table verticalSpacing={6} horizontalSpacing="md" highlightOnHover>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Event</Table.Th>
-            <Table.Th>Status</Table.Th>
-            <Table.Th visibleFrom="md">Order</Table.Th>
-            <Table.Th visibleFrom="sm" ta="right">
-              Value
-            </Table.Th>
-            <Table.Th visibleFrom="sm">Received</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {events.map(event => (
-            <EventRow
-              key={`${event.space} ${event.id} ${event.created_at}`}
-              workspace={workspace}
-              event={event}
-              isAdded={added?.has(eventKey(event)) ?? false}
-            />
-          ))}
-        </Table.Tbody>
-      </Table>
-    </div>
+    <DataTable
+      label="Events"
+      columns={columns}
+      rows={events}
+      rowKey={event => `${event.space} ${event.id} ${event.created_at}`}
+      rowClass={event => (added?.has(eventKey(event)) ? 'row-added' : '')}
+    />
   )
 }
 
-interface EventRowProps {
-  workspace: string
-  event: EventSummary
-  isAdded: boolean
-}
+const COLUMNS: readonly Column<EventSummary>[] = [
+  {
+    key: 'status',
+    header: 'Status',
+    wrap: 'whole',
+    cell: event => <EventStatuses event={event} />,
+  },
+  {
+    key: 'order',
+    header: 'Order',
+    wrap: 'whole',
+    from: 'lg',
+    cell: ({ order_id }) => order_id && <span className="code">{order_id}</span>,
+  },
+  {
+    key: 'value',
+    header: 'Value',
+    align: 'right',
+    wrap: 'whole',
+    from: 'sm',
+    cell: ({ value_amount: amount, value_currency: currency }) =>
+      amount !== null && `${amount} ${currency ?? ''}`,
+  },
+  {
+    key: 'received',
+    header: 'Received',
+    wrap: 'whole',
+    from: 'md',
+    cell: ({ created_at }) => <Time at={created_at} format="absolute" />,
+  },
+]
 
-function EventRow({ workspace, event, isAdded }: EventRowProps) {
+/** Name and ID in one line where there is room; the time has a column of its own then. */
+function EventName({ workspace, event }: { workspace: string; event: EventSummary }) {
   return (
-    <Table.Tr className={isAdded ? 'row-added' : ''}>
-      <Table.Td>
-        <PageLink
-          to="/w/$workspace/events/$event"
-          params={{ workspace, event: event.id }}
-          search={event.space === 'publishable' ? { space: 'publishable' } : {}}
-          fw={600}
-        >
-          {event.event_name}
-        </PageLink>
-        <Text className="code" c="dimmed">
-          {event.id}
-        </Text>
-        <Text size="sm" c="dimmed" hiddenFrom="sm">
-          <Time at={event.created_at} format="relative" />
-        </Text>
-      </Table.Td>
-      <Table.Td>
-        <EventStatuses event={event} />
-      </Table.Td>
-      <Table.Td visibleFrom="md" className="code">
-        {event.order_id}
-      </Table.Td>
-      <Table.Td visibleFrom="sm" ta="right" style={{ whiteSpace: 'nowrap' }}>
-        {event.value_amount !== null && `${event.value_amount} ${event.value_currency ?? ''}`}
-      </Table.Td>
-      <Table.Td visibleFrom="sm" style={{ whiteSpace: 'nowrap' }}>
-        <Time at={event.created_at} format="absolute" />
-      </Table.Td>
-    </Table.Tr>
+    <div className="event-name">
+      <PageLink
+        to="/w/$workspace/events/$event"
+        params={{ workspace, event: event.id }}
+        search={event.space === 'publishable' ? { space: 'publishable' } : {}}
+        fw={600}
+      >
+        {event.event_name}
+      </PageLink>
+      <span className="code quiet">{event.id}</span>
+      <Text span size="sm" c="dimmed" hiddenFrom="md">
+        <Time at={event.created_at} format="relative" />
+      </Text>
+    </div>
   )
 }
 
