@@ -5,18 +5,26 @@ import { useSyncExternalStore } from 'react'
  * slowly each time; the first answer ends it and tells the listeners, which load again.
  */
 
-const WAITS_MILLISECONDS = [500, 1_000, 2_000, 4_000] as const
+const WAITS_MILLISECONDS = [500, 1_000, 2_000]
+const LONGEST_WAIT_MILLISECONDS = 4_000
 /** A proxy answers so while nothing is behind it. */
 const AWAY_STATUSES = [502, 503, 504]
 
+/** After an outage so recent the waits go on: a proxy may reach `/livez` and nothing else. */
+const RECENT_MILLISECONDS = 60_000
+
 let recovery: Promise<void> | null = null
+let attempt = 0
+let recoveredAt = 0
 const listeners = new Set<() => void>()
 
 /** Starts to wait for the service. The promise is fulfilled when it answers again. */
 export function waitForService(): Promise<void> {
   if (recovery) return recovery
+  if (Date.now() - recoveredAt > RECENT_MILLISECONDS) attempt = 0
   recovery = askUntilAnswered().finally(() => {
     recovery = null
+    recoveredAt = Date.now()
     notify()
   })
   notify()
@@ -29,8 +37,9 @@ export function useIsServiceAway(): boolean {
 }
 
 async function askUntilAnswered(): Promise<void> {
-  for (let attempt = 0; ; attempt += 1) {
-    await sleep(WAITS_MILLISECONDS[attempt] ?? 4_000)
+  for (;;) {
+    await sleep(WAITS_MILLISECONDS[attempt] ?? LONGEST_WAIT_MILLISECONDS)
+    attempt += 1
     const answer = await fetch('/livez', { cache: 'no-store' }).catch(() => null)
     if (answer && !AWAY_STATUSES.includes(answer.status)) return
   }
