@@ -161,6 +161,7 @@ export type FailureClass = (typeof FAILURE_CLASSES)[number]
 
 /** Why a destination is paused. A sentence about it is stored. */
 export type PauseReason =
+  | 'paused_by_user'
   | 'credential_rejected'
   | 'configuration_rejected'
   | 'credential_unreadable'

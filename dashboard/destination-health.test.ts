@@ -23,6 +23,8 @@ function statusOf({ destination = {}, ...changes }: Changes = {}): DestinationSt
       updated_at: at,
       ...destination,
     },
+    name: null,
+    paused_at: null,
     target: '1234567890',
     credential: 'accepted',
     backoff: null,
@@ -53,7 +55,12 @@ it('names what keeps a destination from sending, the most serious cause first', 
     [statusOf({ backoff: { ...backoff, cause: 'request_limit' } }), 'Request limit', 'yellow'],
     [statusOf({ backoff }), 'Unreachable', 'yellow'],
     [statusOf({ backoff, credential: 'unreadable' }), 'Unreadable credential', 'red'],
-    [statusOf({ backoff, destination: { status: 'inactive' } }), 'Paused', 'red'],
+    [statusOf({ backoff, destination: { status: 'inactive' } }), 'Rejected', 'red'],
+    [
+      statusOf({ destination: { status: 'inactive' }, paused_at: at.since, credential: 'untried' }),
+      'Paused',
+      'yellow',
+    ],
   ]
   for (const [status, label, color] of cases) {
     const health = describeHealth(status)

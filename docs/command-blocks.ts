@@ -182,6 +182,11 @@ export const TESTED: readonly TestedBlock[] = [
   },
   {
     page: `${OPERATIONS}/credentials.md`,
+    begins: 'npx signalbox-server destination pause',
+    expected: /is paused by a person\.[\s\S]*is active\.[\s\S]*Main dataset is active\./,
+  },
+  {
+    page: `${OPERATIONS}/credentials.md`,
     begins: 'npx signalbox-server credential list',
     expected: /active/,
     before: '"$EDITOR" meta-token',
@@ -219,7 +224,12 @@ export const TESTED: readonly TestedBlock[] = [
   },
   {
     page: `${OPERATIONS}/people.md`,
-    begins: 'npx signalbox-server people',
+    begins: 'npx signalbox-server people add-owner',
+    expected: /bob@shop\.example is an owner of workspace \d+ now/,
+  },
+  {
+    page: `${OPERATIONS}/people.md`,
+    begins: 'npx signalbox-server people disable',
     expected: /disabled[\s\S]*active/,
   },
   {
@@ -354,7 +364,7 @@ export const UNTESTED: readonly UntestedBlock[] = [
   },
   {
     page: `${OPERATIONS}/deploy.md`,
-    begins: 'kubectl exec',
+    begins: 'kubectl exec --stdin',
     coveredBy: 'needs a cluster; deploy/container/image-content.test.ts runs the command without',
   },
   {

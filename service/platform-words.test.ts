@@ -57,6 +57,37 @@ it('the core modules have no word of a platform', () => {
   assert.deepEqual(unused, [])
 })
 
+const FILES_MAX = 10
+/** Where a platform may be named, beside the service. */
+const ROOTS = 'contract,service,graph-simulator,clients,dashboard/src,embedded-postgres'
+/** The words by which code knows a platform, and files that mean something else by one. */
+const NAMES: Record<string, RegExp> = {
+  Pinterest: /pinterest/i,
+  TikTok: /tiktok/i,
+  Snapchat: /snapchat/i,
+  'OpenAI Ads': /openai(?!'s| strict)/i,
+  LinkedIn: /linkedin/i,
+  Reddit: /reddit/i,
+  'Microsoft Advertising': /microsoft/i,
+}
+
+it('ten files at most name a platform outside of its folder, as the decision lists', () => {
+  const root = join(import.meta.dirname, '..')
+  const sources = globSync(`{${ROOTS}}/**/*.{ts,tsx}`, {
+    cwd: root,
+    exclude: path => /node_modules|\.test\.ts|vectors/.test(path),
+  }).map(path => ({ path, source: readFileSync(join(root, path), 'utf8') }))
+  const decision = readFileSync(join(root, 'docs/decisions/0063-files-of-a-platform.md'), 'utf8')
+  for (const [label, name] of Object.entries(NAMES)) {
+    const own = sources.filter(({ path, source }) => !name.test(path) && name.test(source))
+    const paths = own.map(({ path }) => path)
+    assert.ok(paths.includes('service/signals/platforms/registry.ts'), label)
+    assert.ok(paths.length <= FILES_MAX, `${label}: ${paths.join(', ')}`)
+    const row = new RegExp(`^\\| ${label} +\\| ${paths.length} +\\|$`, 'm')
+    assert.match(decision, row, `${label}: ${paths.join(', ')}`)
+  }
+})
+
 /** Comments may speak of what the code may not do. */
 function code(source: string): string {
   return source.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')

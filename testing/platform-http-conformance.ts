@@ -8,7 +8,7 @@ import type {
   Platform,
   SendAnswer,
 } from '../service/signals/platforms/platform.ts'
-import { createHostileEvents, HOSTILE_USER_DATA } from './hostile-events.ts'
+import { createHostileEvents, HOSTILE_USER_DATA, listVariedEvents } from './hostile-events.ts'
 import { type PlatformUnderTest, testPlatformConformance } from './platform-conformance.ts'
 import { FAULTS, startServer } from './platform-faults.ts'
 
@@ -54,6 +54,7 @@ const ANSWER_CHARACTERS_MAX = 20_000
 export function testPlatform<Target>(name: string, underTest: SimulatedPlatform<Target>): void {
   testPlatformConformance(name, underTest)
   testArrivals(name, underTest)
+  testRefusals(name, underTest)
   testAnswers(name, underTest)
   testSecrets(name, underTest)
   testPayloads(name, underTest)
@@ -66,6 +67,24 @@ function connectTo<Target>(
   const target = platform.parseTarget(config)
   assert.ok(target !== null)
   return { target, accessToken, testCode: null }
+}
+
+function testRefusals<Target>(name: string, underTest: SimulatedPlatform<Target>): void {
+  it(`${name}: refuses by itself what its platform would refuse`, async test => {
+    const { baseUrl } = await underTest.start(test)
+    const platform = underTest.create(baseUrl)
+    const connection = connectTo(platform, underTest)
+    const varied = listVariedEvents(platform, { ...underTest.event, ...underTest.fullEvent })
+    const valid = varied.filter(event => platform.validateEvent(event) === null)
+    const refused: string[] = []
+    for (const event of valid) {
+      const { outcome, httpStatus, error } = await platform.send(connection, [event])
+      // Without a status it was not sent, because the destination cannot.
+      if (outcome !== 'accepted' && httpStatus !== null) refused.push(String(error?.message))
+    }
+    assert.deepEqual(refused, [])
+    assert.ok(valid.length > 50, String(valid.length))
+  })
 }
 
 function numberedEvents(event: OutboundEvent, count: number): OutboundEvent[] {
@@ -252,9 +271,10 @@ function testPayloads<Target>(name: string, underTest: SimulatedPlatform<Target>
   const itHasContract = findContractProblems === null ? () => undefined : it
   itHasContract(`${name}: sends what its contract has, and nothing else`, async test => {
     const events = [event, { ...event, ...fullEvent }, { ...event, optOut: true }]
-    const bodies = await capture(test, events)
-    assert.equal(bodies.length, events.length)
-    for (const body of bodies) assert.deepEqual(findContractProblems?.(JSON.parse(body)), [])
+    assert.equal((await capture(test, events)).length, events.length)
+    events.push(...listVariedEvents(underTest.create('http://127.0.0.1:9'), events[1] ?? event))
+    for (const body of await capture(test, events))
+      assert.deepEqual(findContractProblems?.(JSON.parse(body)), [])
   })
 
   it(`${name}: sends a caller's own digest only where it has its form`, () => {

@@ -83,3 +83,18 @@ export async function checkSampleProgram(
   assert.deepEqual(differences, [])
   assert.deepEqual({ stored, received }, { stored: { count, cents }, received: { count, cents } })
 }
+
+/** The events that the programs of a README put into a queue end at the platform. */
+export async function assertLeadsAccepted(service: TestService): Promise<void> {
+  await service.deliver()
+  const { body } = await service.request('GET', '/api/v1/events?per_page=100')
+  const listed: ListedEvent[] = body.events.data
+  const leads = listed.filter(({ event_name: name }) => name === 'Lead')
+  const statuses = leads.flatMap(({ deliveries }) => deliveries.map(({ status }) => status))
+  assert.deepEqual([...new Set(statuses)], ['accepted'])
+}
+
+interface ListedEvent {
+  event_name: string
+  deliveries: { status: string }[]
+}

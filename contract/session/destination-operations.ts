@@ -2,7 +2,6 @@ import {
   Destination,
   TestMode,
   TestModeSubmission,
-  TestPurchase,
   TestPurchaseError,
   TestPurchaseSubmission,
 } from '../destinations.ts'
@@ -10,8 +9,10 @@ import { MessageError } from '../errors.ts'
 import { DestinationRouting, RoutingPreview, RoutingSubmission } from '../routing.ts'
 import {
   CredentialSubmission,
+  DestinationChange,
   DestinationStatusList,
   DestinationSubmission,
+  SentTestPurchase,
   TestModeNoticeList,
 } from './destinations.ts'
 import { ALL_REFUSALS, FOUND_REFUSALS, read, write } from './session-operation.ts'
@@ -37,6 +38,11 @@ export const replaceCredential = write('replaceCredential', `PUT ${DESTINATION_P
   body: CredentialSubmission,
   response: { 200: Destination, ...ALL_REFUSALS },
 })
+/** Renames, pauses or resumes a destination. */
+export const changeDestination = write('changeDestination', `PATCH ${DESTINATION_PATH}`, {
+  body: DestinationChange,
+  response: { 200: Destination, ...ALL_REFUSALS },
+})
 /** Tries a paused destination now instead of at its next check. */
 export const checkDestination = write('checkDestination', `POST ${DESTINATION_PATH}/check`, {
   response: { 200: Destination, ...ALL_REFUSALS },
@@ -55,13 +61,20 @@ export const previewRouting = write('previewRouting', `POST ${DESTINATION_PATH}/
   body: RoutingSubmission,
   response: { 200: RoutingPreview, ...ALL_REFUSALS },
 })
-/** 200: `status` tells whether the platform accepted it. 503: this process knows no platform. */
+/** 200: `status` and `reason` are what the platform answered. 503: no platform is known. */
 export const sendPurchase = write('sendPurchase', `POST ${DESTINATION_PATH}/test-purchases`, {
   body: TestPurchaseSubmission,
-  response: { 200: TestPurchase, ...FOUND_REFUSALS, 422: TestPurchaseError, 503: MessageError },
+  response: { 200: SentTestPurchase, ...FOUND_REFUSALS, 422: TestPurchaseError, 503: MessageError },
 })
 
 export const DESTINATION_OPERATIONS = [
   ...[listDestinations, listTestModes, createDestination, replaceCredential],
-  ...[checkDestination, switchTestMode, sendPurchase, changeRouting, previewRouting],
+  ...[
+    changeDestination,
+    checkDestination,
+    switchTestMode,
+    sendPurchase,
+    changeRouting,
+    previewRouting,
+  ],
 ] as const

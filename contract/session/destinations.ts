@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { Destination } from '../destinations.ts'
+import { Destination, TestPurchase } from '../destinations.ts'
 import { BACKOFF_CAUSES, SEND_OUTCOMES } from '../reasons.ts'
 import { DestinationRouting } from '../routing.ts'
 import { freeForm, INTEGER_MAX, named, nullable, stringEnum, timestamp } from '../scalars.ts'
@@ -95,10 +95,34 @@ const OpenAlert = named(
   }),
 )
 
+/** One line without control characters. */
+const DestinationName = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  description: 'What people call it, beside its platform and target.',
+})
+
+export const DestinationChange = named(
+  'DestinationChange',
+  Type.Object(
+    {
+      name: Type.Optional(nullable(DestinationName)),
+      paused: Type.Optional(
+        Type.Boolean({ description: 'Whether its events wait until a person resumes it.' }),
+      ),
+    },
+    { description: 'Members that are left out do not change.' },
+  ),
+)
+
 export const DestinationStatus = named(
   'DestinationStatus',
   Type.Object({
     destination: Destination,
+    name: nullable(DestinationName),
+    paused_at: nullable(
+      timestamp('When a person paused it. Only a person resumes it: no probe, no new credential.'),
+    ),
     target: Type.String({ description: 'The values of its `config` as one text.' }),
     credential: stringEnum(['accepted', 'rejected', 'unreadable', 'untried'], {
       description:
@@ -167,6 +191,17 @@ export const CredentialSubmission = named(
   Type.Object({ access_token: AccessToken, config: Type.Optional(Config) }),
 )
 export type CredentialSubmission = Static<typeof CredentialSubmission>
+
+export const SentTestPurchase = named(
+  'SentTestPurchase',
+  Type.Object({
+    ...TestPurchase.properties,
+    reason: nullable(
+      Type.String({ description: 'What the platform said against it; null when it is accepted.' }),
+    ),
+  }),
+)
+export type SentTestPurchase = Static<typeof SentTestPurchase>
 
 const TestModeNotice = named(
   'TestModeNotice',

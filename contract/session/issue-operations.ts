@@ -1,5 +1,5 @@
 import { IssueList, IssueQuery, RefusalList, RefusalQuery } from './issues.ts'
-import { OverviewQuery, TrackerOverview } from './overview.ts'
+import { EventFlow, FlowQuery, OverviewQuery, TrackerOverview } from './overview.ts'
 import { ALL_REFUSALS, query } from './session-operation.ts'
 import { TRACKER_PATH } from './tracker-operations.ts'
 
@@ -10,6 +10,12 @@ export const getOverview = query('getOverview', `${TRACKER_PATH}/overview`, {
     200: TrackerOverview,
     ...ALL_REFUSALS,
   },
+})
+
+/** `?from=` and `?to=` are UTC days, at most 92; `?by=` is the day that decides. */
+export const getEventFlow = query('getEventFlow', `${TRACKER_PATH}/flow`, {
+  querystring: FlowQuery,
+  response: { 200: EventFlow, ...ALL_REFUSALS },
 })
 
 /** `?days=` from 1 to 30, 7 by default. */
@@ -30,4 +36,4 @@ export const listRefusals = query('listRefusals', `${TRACKER_PATH}/refusals`, {
   },
 })
 
-export const ISSUE_OPERATIONS = [getOverview, listIssues, listRefusals] as const
+export const ISSUE_OPERATIONS = [getOverview, getEventFlow, listIssues, listRefusals] as const

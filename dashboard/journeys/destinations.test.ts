@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
-import { findPlatformTarget, revokeToken } from '../../testing/fixtures/simulator.ts'
+import { findPlatformTarget, revokeToken, scriptFaults } from '../../testing/fixtures/simulator.ts'
 import { connectSimulated } from '../../testing/fixtures/two-platforms.ts'
 import { openJourneyPage } from './journey-page.ts'
 
@@ -40,11 +40,17 @@ it('turns on test mode for a purchase, says so on every page, and lets it end by
   const { page, assertAccessible } = await openJourneyPage(test, { service, person: owner })
   await page.goto(`${service.url}/w/${tracker.workspaceId}/destinations`)
   await page.getByRole('button', { name: 'Turn on test mode' }).click()
+  await page.getByText(/Real orders and leads .+ do not count for Meta/).waitFor()
+  await page.getByRole('button', { name: 'Turn it on' }).click()
   const banner = page.getByText('Test mode is on')
   await banner.waitFor()
   await page.getByRole('button', { name: 'Send a test purchase' }).click()
   await page.getByText('The platform accepted the test purchase.').waitFor()
   await assertAccessible()
+  await scriptFaults(service.simulatorUrl, [{ respond: { status: 400, code: 100 } }])
+  await page.getByRole('button', { name: 'Send a test purchase' }).click()
+  await page.getByText(/^Code 100/).waitFor()
+  await page.getByText('It was not accepted.').waitFor()
 
   await page.getByRole('link', { name: 'Start' }).click()
   await page.getByRole('heading', { name: 'Start', level: 1 }).waitFor()
@@ -56,6 +62,36 @@ it('turns on test mode for a purchase, says so on every page, and lets it end by
   await page.reload()
   await page.getByRole('button', { name: 'Turn on test mode' }).waitFor()
   assert.equal(await banner.count(), 0)
+})
+
+it('renames and pauses a destination, and sends what waited when it is resumed', async test => {
+  const service = await startTestService(test)
+  const { owner, tracker } = await openDashboardWorkspace(service)
+  const journey = { service, person: owner, expectedStatuses: [422] }
+  const { page, assertAccessible } = await openJourneyPage(test, journey)
+  await page.goto(`${service.url}/w/${tracker.workspaceId}/destinations`)
+  await page.getByRole('button', { name: /^Rename Meta/ }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Name').fill('see www.shop.example')
+  await dialog.getByRole('button', { name: 'Rename' }).click()
+  await dialog.getByText('without links').waitFor()
+  await dialog.getByLabel('Name').fill('Main dataset')
+  await dialog.getByRole('button', { name: 'Rename' }).click()
+  await page.getByRole('heading', { name: 'Main dataset' }).waitFor()
+
+  await page.getByRole('button', { name: 'Pause Main dataset' }).click()
+  await dialog.getByText('until a person resumes it').waitFor()
+  await dialog.getByRole('button', { name: 'Pause' }).click()
+  await page.getByText('A person paused it.').waitFor()
+  await service.submit(samplePurchase({ event_id: 'waited' }))
+  await service.deliver()
+  await page.getByText('1 event, the oldest from').waitFor()
+  await assertAccessible()
+  await page.getByRole('button', { name: 'Resume Main dataset' }).click()
+  await page.getByRole('button', { name: 'Pause Main dataset' }).waitFor()
+  await service.deliver()
+  await page.getByText('Nothing', { exact: true }).waitFor()
+  assert.equal((await service.received()).events.length, 1)
 })
 
 it('chooses the events of a destination after a preview of the last ones', async test => {

@@ -32,6 +32,7 @@ it('leads from an empty workspace to the first event that the platform accepted'
   await page.getByRole('textbox', { name: 'Access token' }).fill('a-valid-token')
   await page.getByRole('button', { name: 'Connect', exact: true }).click()
   await page.getByRole('button', { name: 'Turn on test mode' }).click()
+  await page.getByRole('button', { name: 'Turn it on' }).click()
   await page.getByRole('button', { name: 'Send a test purchase' }).click()
   await page.getByText('The platform accepted the test purchase.').waitFor()
   await page.getByRole('button', { name: 'Turn off test mode' }).click()

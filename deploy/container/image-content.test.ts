@@ -108,7 +108,7 @@ it('runs every service of compose.yaml from the folder of the image', {
     isHealthy([`http://127.0.0.1:${workerMetrics}/livez`]),
   )
 
-  await run(['provision', '--out', join(home, 'shop.json')])
+  await run(['provision', '--owner', 'ada@shop.example', '--out', join(home, 'shop.json')])
   const { tracker_secret } = JSON.parse(readFileSync(join(home, 'shop.json'), 'utf8'))
   await deliverPurchase({ base_url: `http://127.0.0.1:${http}/api/v1`, tracker_secret })
   for (const program of [serve, deliver, simulator]) {

@@ -122,6 +122,10 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
         description: 'Roles, workers, PostgreSQL, signals, health, jobs and backups.',
       },
       operations('deploy', 'The npm package, containers, systemd and Kubernetes.'),
+      {
+        ...operations('production-checklist', 'The steps to production, and the check of each.'),
+        label: 'Production checklist',
+      },
       operations('settings', 'Every environment variable.'),
       operations('doctor', 'Find misconfigurations, and what to do about them.'),
       {

@@ -30,8 +30,13 @@ export interface ContainerEvent {
   currency?: string
   search_term?: string
   items?: Record<string, unknown>[]
-  /** Consent Mode v2. `x-ga-gcs` alone does not have `ad_user_data`. */
+  /** Consent Mode v2. */
   consent_state?: Record<string, string>
+  /** The states of a GA4 request. `x-ga-gcs` alone does not have `ad_user_data`: it grants nothing. */
+  'x-ga-gcs'?: string
+  'x-ga-gcd'?: string
+  /** 1: no personalized ads. */
+  'x-ga-npa'?: string
 }
 
 const EVENT_NAMES = new Map([
@@ -68,7 +73,7 @@ function toBody(event: ContainerEvent): EventSubmission {
     ...(event.page_location && { event_source: event.page_location }),
     ...(event.page_referrer && { referrer_url: event.page_referrer }),
     ...(event.client_id && { visitor_id: event.client_id }),
-    ...(event.consent_state && { consent_mode: event.consent_state }),
+    ...mapConsentMode(event),
     user_data: withoutMissing({
       em: event.user_data?.email_address,
       ph: event.user_data?.phone_number,
@@ -85,6 +90,17 @@ function toBody(event: ContainerEvent): EventSubmission {
     click_ids: withoutMissing({ fbc: event['x-fb-ck-fbc'], fbp: event['x-fb-ck-fbp'] }),
     value_data: mapValue(event),
   }
+}
+
+/** A refusal in one of the places counts. Nothing without any: `consent_basis` is your statement. */
+function mapConsentMode(event: ContainerEvent): Pick<EventSubmission, 'consent_mode'> {
+  const states = withoutMissing({
+    ...event.consent_state,
+    gcs: event['x-ga-gcs'],
+    gcd: event['x-ga-gcd'],
+    npa: event['x-ga-npa'],
+  })
+  return Object.keys(states).length === 0 ? {} : { consent_mode: states }
 }
 
 function mapValue(event: ContainerEvent): ValueData {

@@ -24,6 +24,8 @@ export interface TrackCall {
     consent?: { categoryPreferences?: Record<string, boolean> }
     /** RudderStack: the categories that the visitor allowed and denied. */
     consentManagement?: { allowedConsentIds?: string[]; deniedConsentIds?: string[] }
+    /** Of an app: whether the device lets it follow the person. */
+    device?: { adTrackingEnabled?: boolean }
   }
 }
 
@@ -79,9 +81,10 @@ function toBody(call: TrackCall, options: MappingOptions): EventSubmission {
  * then `consent_basis` is your attestation.
  */
 function mapConsent(
-  { consent, consentManagement }: NonNullable<TrackCall['context']>,
+  { consent, consentManagement, device }: NonNullable<TrackCall['context']>,
   category: string,
 ): Record<string, unknown> | null {
+  if (device?.adTrackingEnabled === false) return { advertising: 'denied' }
   if (!consent && !consentManagement) return null
   const answers = [
     consent?.categoryPreferences?.[category],

@@ -170,6 +170,27 @@ it('refuses the order of a server container whose visitor denied advertising', a
   const denied = { ...CONTAINER_ORDER.consent_state, ad_user_data: 'denied' }
   const body = mapContainerEvent({ ...CONTAINER_ORDER, consent_state: denied })
   assert.equal((await service.submit(body)).status, 422)
+  const { consent_state: _state, ...order } = CONTAINER_ORDER
+  for (const refusal of [
+    { 'x-ga-gcs': 'G100' },
+    { 'x-ga-gcs': 'G111', 'x-ga-gcd': '13r3r3q3r5l1' },
+    { 'x-ga-gcs': 'G111', 'x-ga-gcd': '13r3r3r3r5l1', 'x-ga-npa': '1' },
+  ]) {
+    const reply = await service.submit(mapContainerEvent({ ...order, ...refusal }))
+    assert.equal(reply.status, 422, JSON.stringify(refusal))
+  }
+})
+
+it('reads the states of a GA4 request, of which gcs alone grants nothing', async test => {
+  const service = await startTestService(test)
+  const { consent_state: _state, ...order } = CONTAINER_ORDER
+  const statusOf = async (event_id: string, states: object) => {
+    await service.submit(mapContainerEvent({ ...order, event_id, ...states }))
+    return (await service.read(event_id)).body.deliveries[0].status
+  }
+  assert.equal(await statusOf('gcs', { 'x-ga-gcs': 'G111' }), 'skipped:consent')
+  const states = { 'x-ga-gcs': 'G111', 'x-ga-gcd': '13r3r3r3r5l1', 'x-ga-npa': '0' }
+  assert.equal(await statusOf('gcd', states), 'queued')
 })
 
 it('delivers the steps before an order under their standard names', async test => {
@@ -209,6 +230,9 @@ it('refuses an order of a visitor who denied advertising', async test => {
   const reply = await service.submit(body)
   assert.equal(reply.status, 422)
   assert.deepEqual(Object.keys(reply.body.errors), ['consent.advertising'])
+  const device = { ...ORDER.context, device: { adTrackingEnabled: false } }
+  const limited = mapTrackCall({ ...ORDER, context: device }, { advertisingCategory: 'C0004' })
+  assert.equal((await service.submit(limited)).status, 422)
 })
 
 it('delivers the body of hand-written Conversions API code unchanged', async test => {

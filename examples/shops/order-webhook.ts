@@ -146,10 +146,15 @@ export function mapLines(lines: readonly OrderLine[], note: (text: string) => vo
   }
 }
 
-/** The first ID that names a product. Shops give 0 or null to a line that is none. */
-export function findProductId(...ids: readonly (number | null | undefined)[]): string | null {
-  const id = ids.find(one => one !== null && one !== undefined && one !== 0)
-  return id === undefined ? null : String(id)
+/** What shops and their plug-ins give to a line that is no product, as a number or as text. */
+const NO_PRODUCT = new Set(['', '0', 'null', 'undefined', 'NaN'])
+
+/** The first ID that names a product; null when there is none. */
+export function findProductId(...ids: readonly unknown[]): string | null {
+  const texts = ids.map(id =>
+    typeof id === 'string' || typeof id === 'number' ? `${id}`.trim() : '',
+  )
+  return texts.find(text => !NO_PRODUCT.has(text)) ?? null
 }
 
 /** Adds decimal texts exactly: "10.10" and "0.205" are "10.305". */

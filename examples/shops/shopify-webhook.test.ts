@@ -206,6 +206,9 @@ it('sends a custom line as no product', () => {
   assert.equal(purchase?.value_data?.num_items, 3)
   const id = 'shopify-order-6200407294252'
   assert.deepEqual(noted, [`${id}: lines without a product are not in contents.`])
-  const [bare] = mapShopifyOrder(readOrder({ line_items: [custom] }), undefined, () => {})
-  assert.equal(bare?.value_data?.contents, undefined)
+  for (const id of [null, undefined, 0, '0', '', 'null', 'undefined', Number.NaN, {}]) {
+    const nothing = { ...custom, product_id: id, variant_id: id }
+    const [bare] = mapShopifyOrder(readOrder({ line_items: [nothing] }), undefined, () => {})
+    assert.equal(bare?.value_data?.contents, undefined, String(id))
+  }
 })

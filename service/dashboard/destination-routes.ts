@@ -1,39 +1,39 @@
-import type { TestPurchase } from '@signalbox/contract/destinations.ts'
 import * as operations from '@signalbox/contract/session/destination-operations.ts'
 import {
   CredentialSubmission,
+  DestinationChange,
   DestinationSubmission,
+  type SentTestPurchase,
 } from '@signalbox/contract/session/destinations.ts'
 import { commitAudited } from '../audit/audit-store.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
 import { readPathParameters, Validator } from '../runtime/http/validator.ts'
-import type { TrackerIdentity } from '../signals/access/tracker-store.ts'
+import { changeDestination } from '../signals/delivery/change-destination.ts'
 import { previewRouting, setRouting } from '../signals/delivery/change-routing.ts'
-import { setCredential } from '../signals/delivery/credential-store.ts'
 import { scheduleProbe } from '../signals/delivery/destination-health-store.ts'
 import { announceDeliveries } from '../signals/delivery/destination-queue-store.ts'
 import {
   assertDestinationId,
-  createDestination,
   destinationNotFound,
   destinationView,
   isTestModeOn,
-  parseTargetInput,
-  parseTokenInput,
 } from '../signals/delivery/destination-resource.ts'
-import { type Destination, findDestination } from '../signals/delivery/destination-store.ts'
+import type { Destination } from '../signals/delivery/destination-store.ts'
 import { setTestMode } from '../signals/delivery/test-mode.ts'
 import { requirePlatform, sendTestPurchase } from '../signals/ingestion/send-test-purchase.ts'
-import { TAKES_ANY_CREDENTIAL } from '../signals/platforms/credentials.ts'
-import { findAdAccount } from '../workspaces/users/ad-account-store.ts'
-import { requireRecentAuthentication } from '../workspaces/users/reauthentication.ts'
-import type { CurrentUser } from '../workspaces/users/session-store.ts'
+import { NAME_ERROR, parseName } from '../workspaces/users/user-input.ts'
 import { userActor } from '../workspaces/users/workspaces.ts'
+import {
+  connectDestination,
+  type DestinationScope,
+  replaceDestinationCredential,
+} from './connect-destination.ts'
 import { type DashboardContext, requireTracker, type TrackerRequest } from './dashboard-context.ts'
 import { readDestinationStatuses, readTestModes } from './destination-status.ts'
 
 const destinationValidator = new Validator(DestinationSubmission)
+const changeValidator = new Validator(DestinationChange)
 const credentialValidator = new Validator(CredentialSubmission)
 
 /** The destinations of a tracker: what they do, and everything that a person may change. */
@@ -75,6 +75,23 @@ function credentialRoutes(app: ServiceApp, context: DashboardContext): void {
       const submission = credentialValidator.validate(request.body)
       const scope = { user: request.user, tracker, destinationId: destinationOf(request) }
       const changed = await replaceDestinationCredential(context, { ...scope, submission })
+      return viewOf(context, changed, tracker.workspaceId)
+    },
+  })
+  app.route({
+    ...operations.changeDestination,
+    async handler(request) {
+      const tracker = await requireTracker(context, request, 'manage_deliveries')
+      const { name, paused: isPaused } = changeValidator.validate(request.body)
+      const changed = await changeDestination(context, {
+        tracker,
+        destinationId: destinationOf(request),
+        name: readName(name),
+        isPaused,
+        actor: userActor(request.user),
+        at: context.now(),
+      })
+      context.onDestinationChanged(tracker.trackerId)
       return viewOf(context, changed, tracker.workspaceId)
     },
   })
@@ -149,95 +166,15 @@ function destinationOf({ params }: TrackerRequest): string {
   return readPathParameters(params, 'destination').destination
 }
 
+function readName(input: string | null | undefined): string | null | undefined {
+  if (input === undefined || input === null) return input
+  const name = parseName(input)
+  if (name === null) throw Refusal.ofFields({ name: [NAME_ERROR] })
+  return name
+}
+
 function viewOf({ now }: DashboardContext, destination: Destination, workspaceId: number) {
   return destinationView(destination, { workspaceId, at: now() })
-}
-
-interface TrackerScope {
-  user: CurrentUser
-  tracker: TrackerIdentity
-}
-
-interface DestinationScope extends TrackerScope {
-  /** From the path, not validated. */
-  destinationId: string
-}
-
-/**
- * Creates a destination for a platform of the registry. Throws a 403 refusal until the person has
- * confirmed their identity, because a stolen session must not send events elsewhere, and a 422
- * refusal that names the invalid fields.
- */
-async function connectDestination(
-  context: DashboardContext,
-  { user, tracker, submission }: TrackerScope & { submission: DestinationSubmission },
-): Promise<Destination> {
-  requireRecentAuthentication(user, context.now())
-  const platform = context.platforms.find(submission.type)
-  if (!platform) {
-    const names = context.platforms.all.map(({ name }) => name).join(', ')
-    throw Refusal.ofFields({ type: [`The type field must be one of: ${names}.`] })
-  }
-  const config = parseTargetInput(platform, submission.config)
-  const accessToken = parseTokenInput(platform, submission.access_token)
-  const platformAdAccountId = submission.ad_account_id ?? null
-  const { workspaceId, trackerId } = tracker
-  if (platformAdAccountId !== null) {
-    await assertAdAccount(context, { workspaceId, adAccountId: platformAdAccountId })
-  }
-  const [actor, at] = [userActor(user), context.now()]
-  const input = { tracker, platform, config, accessToken, platformAdAccountId, actor, at }
-  const destination = await createDestination(context, input)
-  context.onDestinationChanged(trackerId)
-  return destination
-}
-
-async function assertAdAccount(
-  { database }: DashboardContext,
-  key: { workspaceId: number; adAccountId: number },
-): Promise<void> {
-  const account = await findAdAccount(database, key)
-  if (account?.status === 'active') return
-  throw Refusal.ofFields({ ad_account_id: ['Choose an active ad account of this workspace.'] })
-}
-
-/** Replaces the credential, which also resumes a destination. Throws as `connectDestination`. */
-async function replaceDestinationCredential(
-  context: DashboardContext,
-  {
-    user,
-    tracker,
-    destinationId,
-    submission,
-  }: DestinationScope & { submission: CredentialSubmission },
-): Promise<Destination> {
-  requireRecentAuthentication(user, context.now())
-  const { trackerId } = tracker
-  const before = await requireDestination(context, { tracker, destinationId })
-  // Its worker judges the credential of a platform that this process does not know.
-  const platform = context.platforms.find(before.platform) ?? TAKES_ANY_CREDENTIAL
-  const accessToken = parseTokenInput(platform, submission.access_token)
-  const config = changedConfig(context, before, submission.config ?? {})
-  const [actor, at] = [userActor(user), context.now()]
-  const change = { ...tracker, destinationId: before.id, accessToken, config, actor, at }
-  if (!(await setCredential(context, context.credentialKeys, change))) throw destinationNotFound()
-  context.onDestinationChanged(trackerId)
-  return requireDestination(context, { tracker, destinationId })
-}
-
-/** The members that change. Without any, the platform need not be known to this process. */
-function changedConfig(
-  { platforms }: DashboardContext,
-  { platform: name, config }: Destination,
-  input: Record<string, unknown>,
-): Record<string, unknown> {
-  if (Object.keys(input).length === 0) return {}
-  const platform = platforms.find(name)
-  if (!platform) throw Refusal.ofFields({ config: [`This process does not know ${name}.`] })
-  const target = parseTargetInput(platform, input, config)
-  return Object.fromEntries(
-    Object.entries(target).filter(([member, value]) => config[member] !== value),
-  )
 }
 
 /** Tries a paused destination now. It needs a waiting event, because platforms have no ping. */
@@ -270,11 +207,11 @@ async function checkDestinationNow(
 async function sendDestinationTestPurchase(
   context: DashboardContext,
   { user, tracker, destinationId, body }: DestinationScope & { body: unknown },
-): Promise<TestPurchase> {
+): Promise<SentTestPurchase> {
   const delivery = requirePlatform(context.delivery)
   const { trackerId, workspaceId } = tracker
   const sending = { ...delivery, erasureKey: context.erasureKey }
-  const purchase = await sendTestPurchase(sending, { trackerId, destinationId, body })
+  const { purchase, reason } = await sendTestPurchase(sending, { trackerId, destinationId, body })
   await commitAudited(context, async (_, record) =>
     record({
       workspaceId,
@@ -285,15 +222,5 @@ async function sendDestinationTestPurchase(
       details: { event_id: purchase.event_id, status: purchase.status },
     }),
   )
-  return purchase
-}
-
-async function requireDestination(
-  { database }: DashboardContext,
-  { tracker, destinationId }: Pick<DestinationScope, 'tracker' | 'destinationId'>,
-): Promise<Destination> {
-  assertDestinationId(destinationId)
-  const destination = await findDestination(database, tracker.trackerId, destinationId)
-  if (!destination) throw destinationNotFound()
-  return destination
+  return { ...purchase, reason }
 }

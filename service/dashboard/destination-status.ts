@@ -67,9 +67,11 @@ interface StatusParts {
 
 function statusView(destination: Destination, parts: StatusParts): DestinationStatus {
   const { context, workspaceId, at, depth, attempt, alerts } = parts
-  const { nextProbeAt, status } = destination
+  const { nextProbeAt, status, name, pausedAt } = destination
   return {
     destination: destinationView(destination, { workspaceId, at }),
+    name,
+    paused_at: pausedAt?.toISOString() ?? null,
     target: formatTarget(destination.config),
     credential: credentialState(destination, { context, attempt }),
     queue: queueView(depth),
@@ -94,9 +96,9 @@ function credentialState(
   destination: Destination,
   { context, attempt }: Pick<StatusParts, 'context' | 'attempt'>,
 ): DestinationStatus['credential'] {
-  const { id, sealedCredential, status } = destination
+  const { id, sealedCredential, status, pausedAt } = destination
   if (!openCredential(context.credentialKeys, id, sealedCredential)) return 'unreadable'
-  if (status === 'inactive') return 'rejected'
+  if (status === 'inactive' && pausedAt === null) return 'rejected'
   switch (attempt?.outcome) {
     case 'accepted':
     case 'permanent':

@@ -187,11 +187,12 @@ it('returns 404 for a destination of another tracker', async test => {
     ['PATCH', 'test-mode', bodies['test-mode']],
     ['POST', 'test-purchases', {}],
     ['POST', 'check', undefined],
+    ['PATCH', '', { paused: true }],
   ] as const
   for (const id of [destinationId, 'not-an-id']) {
     for (const [method, name, body] of calls) {
       const options = body === undefined ? {} : { body }
-      const reply = await owner.client.call(method, `${list}/${id}/${name}`, options)
+      const reply = await owner.client.call(method, `${list}/${id}${name && `/${name}`}`, options)
       assert.equal(reply.status, 404, name)
     }
   }

@@ -25,6 +25,7 @@ import { digestRefusedId } from '../signals/refusals/worker.ts'
 import { countPageOnlyWithdrawals } from '../signals/reports/withdrawal-count-store.ts'
 import type { DashboardContext } from './dashboard-context.ts'
 import { requireTracker } from './dashboard-context.ts'
+import { readEventFlow, readFlowRange } from './event-flow.ts'
 import { readOverview } from './overview.ts'
 
 const HOURS_DEFAULT = 24
@@ -64,6 +65,14 @@ export function issueRoutes(app: ServiceApp, context: DashboardContext): void {
       const tracker = await requireTracker(context, request, 'read')
       const { hours = HOURS_DEFAULT } = hoursValidator.validate(request.query)
       return readOverview(context, { tracker, hours, now: now() })
+    },
+  })
+  app.route({
+    ...operations.getEventFlow,
+    async handler(request) {
+      const { trackerId } = await requireTracker(context, request, 'read')
+      const range = readFlowRange(request.query, now())
+      return readEventFlow(database, { trackerId, ...range, now: now() })
     },
   })
   app.route({

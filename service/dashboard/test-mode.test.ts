@@ -42,13 +42,16 @@ it('switches test mode as the person, sends a purchase, and ends by itself', asy
   ])
 })
 
-it('returns the status of a purchase that the platform does not accept', async test => {
+it('returns the status, and the reason of the platform, of a purchase that it refuses', async test => {
   const service = await startTestService(test)
   const { owner, one } = await openDestination(service)
   await owner.client.call('PATCH', `${one}/test-mode`, { body: { enabled: true } })
+  const accepted = await owner.client.call('POST', `${one}/test-purchases`)
+  assert.deepEqual([accepted.body.status, accepted.body.reason], ['accepted', null])
   await scriptFaults(service.simulatorUrl, [{ respond: { status: 400, code: 100 } }])
   const sent = await owner.client.call('POST', `${one}/test-purchases`)
   assert.deepEqual([sent.status, sent.body.status], [200, 'failed:permanent'])
+  assert.match(sent.body.reason, /^Code 100[/:] ?.*\S\.$/)
 })
 
 it('returns 503 for a test purchase in a process that knows no platform', async test => {

@@ -8,6 +8,7 @@ import { ensurePartitions, PARTITION_DAYS_AHEAD } from './events/partition-store
 import { replaceTextTokens } from './events/text-token-store.ts'
 import type { AlertTransition } from './reports/alert-store.ts'
 import { type AlertAnnouncer, announceAlerts } from './reports/announce-alerts.ts'
+import { countFlowDays } from './reports/event-flow.ts'
 import { makeDueReports, refreshReports } from './reports/make-reports.ts'
 import { takeDueSnapshots } from './reports/take-snapshots.ts'
 import { type WithdrawalAlerts, watchPageWithdrawals } from './reports/watch-page-withdrawals.ts'
@@ -46,6 +47,12 @@ function storeJobs({ delivery }: SignalsJobsContext): Job[] {
       schedule: '52 * * * *',
       timeoutSeconds: 600,
       run: (_, { signal }) => indexListPositions({ database: delivery.database, signal }),
+    },
+    {
+      name: 'count-event-flow',
+      schedule: '*/5 * * * *',
+      timeoutSeconds: 240,
+      run: (_, moment) => countFlowDays(delivery.database, moment),
     },
     {
       name: 'replace-text-tokens',

@@ -59,7 +59,8 @@ export async function runCampaign(
       figures.memoryPeakBytes[name] = Math.max(peak, memoryPeakBytes)
     }
     if (path !== null) saveFigures(path, figures)
-    printResult(result, { length, only }, print)
+    const platforms = [...installation.destinations.keys()].slice(1)
+    printResult(result, { length, only, platforms }, print)
   }
   return figures
 }
@@ -110,15 +111,21 @@ function addResult(figures: CampaignFigures, result: ScheduleResult, seconds: nu
   if (result.violations.length > 0) figures.violations[result.seed] = result.violations
 }
 
+interface PrintedOptions extends Pick<CampaignOptions, 'only'> {
+  length: number
+  platforms: readonly string[]
+}
+
 function printResult(
   { seed, acknowledged, settleMilliseconds, violations }: ScheduleResult,
-  { length, only = [] }: { length: number; only: CampaignOptions['only'] },
+  { length, only = [], platforms }: PrintedOptions,
   print: (line: string) => void,
 ): void {
   const seconds = (settleMilliseconds / 1_000).toFixed(1)
   print(`  ${acknowledged} events, settled in ${seconds} s, ${violations.length} violations`)
   for (const violation of violations) print(`  VIOLATION ${violation}`)
   if (violations.length === 0) return
-  const chosen = only.map(name => ` --only '${name}'`).join('')
+  const faults = only.map(name => ` --only '${name}'`)
+  const chosen = [...faults, ...platforms.map(name => ` --platform ${name}`)].join('')
   print(`  Repeat it with: npm run reliability -- --cycles ${length} --seed ${seed}${chosen}`)
 }

@@ -17,11 +17,9 @@ function check(changes: {
   }
   const stored = (changes.stored ?? [{}]).map(each => ({ ...ACCEPTED, ...each }))
   const copies = changes.copies ?? ['trace-1']
-  return checkEvents(
-    new Map([[event.eventId, event]]),
-    stored,
-    new Map(copies.length > 0 ? [['a', copies]] : []),
-  )
+  return checkEvents(new Map([[event.eventId, event]]), stored, {
+    receipts: new Map(copies.length > 0 ? [['a', copies]] : []),
+  })
 }
 
 const ACCEPTED: StoredEvent = {
@@ -73,6 +71,6 @@ for (const [what, changes, expected] of VIOLATIONS) {
 }
 
 it('reports a copy of an event that an earlier schedule had settled', () => {
-  const problems = checkEvents(new Map(), [], new Map([['earlier', ['trace-9']]]))
+  const problems = checkEvents(new Map(), [], { receipts: new Map([['earlier', ['trace-9']]]) })
   assert.deepEqual(problems, ['earlier: received, and not stored in this schedule'])
 })

@@ -11,14 +11,30 @@ export interface StoredEvent {
   value: string
 }
 
-/** The request IDs of the copies of each event, in the order of their arrival. */
-export type Receipts = ReadonlyMap<string, string[]>
+/** The request IDs of the copies of each event in their order; null where a platform tells none. */
+export type Receipts = ReadonlyMap<string, (string | null)[]>
+
+/** How a platform may end a delivery of each kind of event. */
+export type FinalStatuses = Readonly<Record<EventKind, readonly string[]>>
+
+export const FINAL_STATUSES: FinalStatuses = {
+  purchase: ['accepted'],
+  lead: ['accepted', 'failed:permanent'],
+  incomplete: ['failed:permanent'],
+  unreadable: ['skipped:consent'],
+}
+
+export interface PlatformOutcome {
+  receipts: Receipts
+  /** Default: those of a platform that refuses an event that names no one. */
+  finalStatuses?: FinalStatuses
+}
 
 /** Every acknowledged event exactly once, and every delivery as the platform knows it. */
 export function checkEvents(
   events: ReadonlyMap<string, SubmittedEvent>,
   stored: readonly StoredEvent[],
-  receipts: Receipts,
+  { receipts, finalStatuses = FINAL_STATUSES }: PlatformOutcome,
 ): string[] {
   const storedById = Map.groupBy(stored, ({ eventId }) => eventId)
   const lost = [...events.values()].flatMap(({ eventId, isAcknowledged }) =>
@@ -33,24 +49,22 @@ export function checkEvents(
   const wrong = stored.flatMap(event => {
     const submitted = events.get(event.eventId)
     const problems = submitted
-      ? [...checkStored(event, submitted), ...checkCopies(event, receipts)]
+      ? [...checkStored(event, submitted, finalStatuses), ...checkCopies(event, receipts)]
       : ['never submitted']
     return problems.map(problem => `${event.eventId} (${event.status}): ${problem}`)
   })
   return [...lost, ...doubled, ...foreign, ...wrong]
 }
 
-const FINAL_STATUSES: Record<EventKind, readonly string[]> = {
-  purchase: ['accepted'],
-  lead: ['accepted', 'failed:permanent'],
-  incomplete: ['failed:permanent'],
-  unreadable: ['skipped:consent'],
-}
-
-function checkStored({ status, value }: StoredEvent, submitted: SubmittedEvent): string[] {
+function checkStored(
+  { status, value }: StoredEvent,
+  submitted: SubmittedEvent,
+  finalStatuses: FinalStatuses,
+): string[] {
   const problems: string[] = []
-  if (status === null || !FINAL_STATUSES[submitted.kind].includes(status)) {
-    problems.push(`a ${submitted.kind} should be ${FINAL_STATUSES[submitted.kind].join(' or ')}`)
+  const expected = finalStatuses[submitted.kind]
+  if (status === null || !expected.includes(status)) {
+    problems.push(`a ${submitted.kind} should be ${expected.join(' or ')}`)
   }
   if (Number(value) !== Number(submitted.value)) problems.push(`worth ${submitted.value}: ${value}`)
   return problems
@@ -69,7 +83,9 @@ function checkCopies(event: StoredEvent, receipts: Receipts): string[] {
   if (!isAccepted) return problems
   if (event.outcomes.at(-1) !== 'accepted') problems.push('has no accepted attempt')
   if (copies.length === 0) problems.push('never received')
-  else if (copies.at(-1) !== event.traceId) problems.push('received again after its acceptance')
+  else if (![event.traceId, null].includes(copies.at(-1) ?? null)) {
+    problems.push('received again after its acceptance')
+  }
   return problems
 }
 

@@ -2,17 +2,18 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import {
   type RunningSimulator,
   startSimulator,
 } from '@signalbox/graph-simulator/simulator-server.ts'
 import type { Credentials } from '../../service/program/provisioning/credentials-file.ts'
-import { provisionDestination } from '../../service/program/provisioning/provision-tracker.ts'
-import { openDatabase } from '../../service/runtime/db/database.ts'
-import { createOfflinePlatforms } from '../../service/signals/platforms/registry.ts'
 import { configureGoogle } from '../fixtures/simulator.ts'
-import { REJECTED_EVENT_NAME } from './platform-failures.ts'
+import {
+  connectPlatforms,
+  DEFAULT_PLATFORMS,
+  FIRST_PLATFORM,
+  listAddressSettings,
+} from './campaign-platforms.ts'
 import { type Capabilities, type Link, PROCESS_NAMES, type ProcessName } from './schedule.ts'
 import { ServiceProcess } from './service-process.ts'
 import { StoreServer } from './store-server.ts'
@@ -20,10 +21,6 @@ import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 
 /** The shortest lease: after it, another worker takes over what a dead one had claimed. */
 const LEASE_SECONDS = 15
-
-/** The platforms of the tracker's destinations. */
-export const PLATFORM_NAMES = ['meta', 'google_ads'] as const
-export type PlatformName = (typeof PLATFORM_NAMES)[number]
 
 /**
  * A whole installation under test: PostgreSQL, one service process of each role and the platforms,
@@ -33,11 +30,15 @@ export type PlatformName = (typeof PLATFORM_NAMES)[number]
 export interface Installation {
   store: StoreServer
   simulator: RunningSimulator
+  /** What its clock is ahead: a receiver of webhooks refuses a message of another time. */
+  simulatorClock: { aheadSeconds: number }
   processes: ReadonlyMap<ProcessName, ServiceProcess>
   proxies: Readonly<Record<Link, readonly TcpProxy[]>>
   /** Where clients reach the HTTP processes, through their proxies. */
   origins: readonly string[]
   credentials: Credentials
+  /** The destination at each platform of the campaign. */
+  destinations: ReadonlyMap<string, string>
   credentialKey: string
   dataFolder: string
   capabilities: Capabilities
@@ -48,10 +49,13 @@ export interface Installation {
 interface InstallationOptions {
   /** Default: one of each role. The first one migrates the store. */
   roles?: readonly ProcessName[]
+  /** Beside the first one. */
+  platforms?: readonly string[]
 }
 
 export async function startInstallation({
   roles = PROCESS_NAMES,
+  platforms = DEFAULT_PLATFORMS,
 }: InstallationOptions = {}): Promise<Installation> {
   const home = mkdtempSync(join(tmpdir(), 'signalbox-reliability-'))
   // PostgreSQL runs under an ordinary account, which has to reach its folder.
@@ -60,8 +64,13 @@ export async function startInstallation({
   const close = async () => {
     for (const closer of closers.splice(0).reverse()) await closer()
   }
+  const simulatorClock = { aheadSeconds: 0 }
   try {
-    const simulator = await startSimulator({ host: '127.0.0.1', port: 0 })
+    const simulator = await startSimulator({
+      host: '127.0.0.1',
+      port: 0,
+      now: () => new Date(Date.now() + simulatorClock.aheadSeconds * 1_000),
+    })
     closers.push(simulator.close)
     const platform = await startTcpProxy(Number(new URL(simulator.url).port))
     closers.push(platform.close)
@@ -72,9 +81,7 @@ export async function startInstallation({
     const credentialKey = randomBytes(32).toString('hex')
     const environment = {
       DATABASE_URL: store.proxiedConnectionString,
-      SIGNALBOX_PLATFORM_URL: `http://127.0.0.1:${platform.port}`,
-      SIGNALBOX_GOOGLE_ADS_URL: `http://127.0.0.1:${platform.port}`,
-      SIGNALBOX_GOOGLE_TOKEN_URL: `http://127.0.0.1:${platform.port}/token`,
+      ...listAddressSettings(`http://127.0.0.1:${platform.port}`),
       SIGNALBOX_CREDENTIAL_KEY: credentialKey,
       SIGNALBOX_DATA_DIR: dataFolder,
       SIGNALBOX_DEMO: 'on',
@@ -101,14 +108,17 @@ export async function startInstallation({
       readFileSync(join(dataFolder, 'credentials.json'), 'utf8'),
     )
     await configureGoogle(simulator.url, { processing_seconds: 0, requests_per_minute: 100_000 })
-    await connectGoogle(store, { credentialKey, trackerId: credentials.tracker_id })
+    const trackerId = credentials.tracker_id
+    const others = await connectPlatforms(store, { credentialKey, trackerId, platforms })
     return {
       store,
       simulator,
+      simulatorClock,
       processes,
       proxies: { clients, store: [store.proxy], platform: [platform] },
       origins: clients.map(({ port }) => `http://127.0.0.1:${port}`),
       credentials,
+      destinations: new Map([[FIRST_PLATFORM, credentials.destination_id], ...others]),
       credentialKey,
       dataFolder,
       capabilities: { 'fill disk': store.canFillDisk, 'promote standby': true },
@@ -120,34 +130,3 @@ export async function startInstallation({
     throw error
   }
 }
-
-/** Gives the tracker of the installation a second destination, at the simulator of Google Ads. */
-async function connectGoogle(
-  store: StoreServer,
-  { credentialKey, trackerId }: { credentialKey: string; trackerId: string },
-): Promise<void> {
-  const google = createOfflinePlatforms().find('google_ads')
-  if (google === null) throw new Error('there is no plug-in for Google Ads')
-  const { config, credential: accessToken } = google.createSimulatorDestination()
-  const database = openDatabase({
-    connectionString: store.connectionString,
-    connectionsMax: 1,
-    applicationName: 'reliability',
-    onIdleError: () => {},
-  })
-  try {
-    await provisionDestination(database, {
-      trackerId,
-      at: new Date(),
-      credentialKeys: { current: Buffer.from(credentialKey, 'hex'), previous: [] },
-      routing: { event_names: { Purchase: '456', [REJECTED_EVENT_NAME]: '789' } },
-      connected: { platform: google.name, config, accessToken },
-    })
-  } finally {
-    await database.close()
-  }
-  // The processes keep the destinations of a tracker for half a second.
-  await delay(ROUTES_MILLISECONDS)
-}
-
-const ROUTES_MILLISECONDS = 1_000

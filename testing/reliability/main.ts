@@ -1,16 +1,18 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { emptyFigures, readFigures, runCampaign } from './campaign.ts'
+import { DEFAULT_PLATFORMS, parsePlatformNames } from './campaign-platforms.ts'
 import { formatCampaign } from './campaign-report.ts'
 import { startInstallation } from './installation.ts'
 import { parseFaultNames } from './schedule.ts'
 
 const USAGE = `Usage: npm run reliability -- [--cycles 1000] [--seed 1] [--resume]
-         [--only 'kill process']
+         [--only 'kill process'] [--platform tiktok]
 
 Runs an installation under load, causes a fault in each cycle, and checks after every 20 faults
 that no event was lost or doubled. The exit code is 1 when a promise was broken. --only chooses
-faults by their names, and may be given several times.
+faults by their names, and may be given several times. --platform chooses the platforms beside
+Meta by their names, or all of them; default: google_ads.
 `
 const FIGURES = join(import.meta.dirname, '../../.data/reliability/campaign.json')
 
@@ -20,9 +22,9 @@ if (options === null) {
   process.exit(1)
 }
 const print = (line: string) => void process.stdout.write(`${line}\n`)
-const { cycles, seed, isResumed, only } = options
+const { cycles, seed, isResumed, only, platforms } = options
 const figures = (isResumed ? readFigures(FIGURES, seed) : null) ?? emptyFigures(seed)
-const installation = await startInstallation()
+const installation = await startInstallation({ platforms })
 let closing: Promise<void> | undefined
 const close = () => {
   closing ??= installation.close()
@@ -55,14 +57,16 @@ function readOptions(args: string[]) {
         seed: { type: 'string', default: '1' },
         resume: { type: 'boolean', default: false },
         only: { type: 'string', multiple: true },
+        platform: { type: 'string', multiple: true, default: [...DEFAULT_PLATFORMS] },
       },
     })
     const isCount = (text: string) => /^[1-9]\d{0,7}$/.test(text)
     if (!isCount(values.cycles) || !isCount(values.seed)) return null
     const only = values.only && parseFaultNames(values.only)
-    if (only === null) return null
+    const platforms = parsePlatformNames(values.platform)
+    if (only === null || platforms === null) return null
     const { cycles, seed, resume: isResumed } = values
-    return { cycles: Number(cycles), seed: Number(seed), isResumed, only }
+    return { cycles: Number(cycles), seed: Number(seed), isResumed, only, platforms }
   } catch {
     return null
   }

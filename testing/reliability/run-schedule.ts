@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { restoreTokens, scriptFaults } from '../fixtures/simulator.ts'
 import { pollUntil } from '../fixtures/wait-until.ts'
+import { FIRST_PLATFORM, toPartName } from './campaign-platforms.ts'
 import { type EventLoad, startEventLoad } from './event-load.ts'
 import { injectFault } from './inject-fault.ts'
 import type { Installation } from './installation.ts'
 import { describeFault, describeKind, type Fault, type Schedule } from './schedule.ts'
-import type { ServiceProcess } from './service-process.ts'
 import type { StoreServer } from './store-server.ts'
 import { verifySchedule } from './verify-schedule.ts'
 
@@ -129,9 +129,10 @@ const SETTLE_SECONDS_MAX = 90
  * clocks of the processes skip the hours of retries.
  */
 async function settle(
-  { processes, store }: Installation,
+  installation: Installation,
   { load, add, endsLeases = false }: RunOptions & Pick<CycleOptions, 'load' | 'add'>,
 ): Promise<void> {
+  const { processes, store } = installation
   for (const process of processes.values()) {
     await process.waitUntilReady().catch(({ message }) => add(message))
   }
@@ -152,7 +153,7 @@ async function settle(
     const skippable = await countWaiting('(leased_until is null or leased_until < now())')
     if (performance.now() < nextWaitAt || skippable === 0) return false
     const seconds = WAITS_SECONDS[waits] ?? 0
-    for (const process of processes.values()) skipTime(process, seconds)
+    skipTime(installation, seconds)
     waits += 1
     nextWaitAt = performance.now() + WAIT_MILLISECONDS
     return false
@@ -166,9 +167,10 @@ const RECEIPTS_SECONDS_MAX = 60
 
 /** Has the service ask Google Ads for every result that is open. Returns how many there are. */
 async function settleReceipts(
-  { processes, store }: Installation,
+  installation: Installation,
   add: CycleOptions['add'],
 ): Promise<number> {
+  const { store } = installation
   const count = async (condition: string) => {
     const [row] = await store.query(
       `select count(*)::int as receipts from request_receipts where ${condition}`,
@@ -177,7 +179,7 @@ async function settleReceipts(
   }
   const isSettled = await pollUntil(async () => {
     if ((await count('next_poll_at is not null')) === 0) return true
-    for (const process of processes.values()) skipTime(process, RECEIPT_WAIT_SECONDS)
+    skipTime(installation, RECEIPT_WAIT_SECONDS)
     await store.query(
       `select signalbox_jobs.add_job('poll-receipts', job_key => 'poll-receipts-of-the-campaign')`,
     )
@@ -191,12 +193,15 @@ async function settleReceipts(
 /** For a run of the job, and until a process has read its new clock. */
 const POLL_JOB_MILLISECONDS = 5_000
 
-function skipTime(process: ServiceProcess, seconds: number): void {
-  const { wallSeconds, monotonicSeconds } = process.offsets
-  process.setClock({
-    wallSeconds: wallSeconds + seconds,
-    monotonicSeconds: monotonicSeconds + seconds,
-  })
+function skipTime({ processes, simulatorClock }: Installation, seconds: number): void {
+  simulatorClock.aheadSeconds += seconds
+  for (const process of processes.values()) {
+    const { wallSeconds, monotonicSeconds } = process.offsets
+    process.setClock({
+      wallSeconds: wallSeconds + seconds,
+      monotonicSeconds: monotonicSeconds + seconds,
+    })
+  }
 }
 
 async function endLeases(store: StoreServer): Promise<void> {
@@ -208,10 +213,13 @@ async function endLeases(store: StoreServer): Promise<void> {
 }
 
 /** An event of this schedule that the platform receives later is a violation of the next one. */
-async function prepareNextSchedule({ processes, simulator, store }: Installation): Promise<void> {
+async function prepareNextSchedule(installation: Installation): Promise<void> {
+  const { processes, simulator, simulatorClock, store, destinations } = installation
+  simulatorClock.aheadSeconds = 0
   for (const process of processes.values()) process.setClock({ wallSeconds: 0 })
-  for (const part of ['received', 'google/received']) {
-    await fetch(`${simulator.url}/_simulator/${part}`, { method: 'DELETE' })
+  for (const platform of destinations.keys()) {
+    const path = platform === FIRST_PLATFORM ? 'received' : `${toPartName(platform)}/received`
+    await fetch(`${simulator.url}/_simulator/${path}`, { method: 'DELETE' })
   }
   await store.query('truncate request_receipts, request_receipt_deliveries')
   await store.checkpoint()

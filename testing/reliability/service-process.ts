@@ -10,7 +10,10 @@ import type { ClockOffsets } from './process-clock.ts'
 import type { ProcessName } from './schedule.ts'
 
 const MAIN = join(import.meta.dirname, '../../service/main.ts')
-const CLOCK = pathToFileURL(join(import.meta.dirname, 'process-clock.ts')).href
+/** Loaded before the program. */
+const PRELOADED = ['process-clock.ts', 'webhook-endpoints.ts']
+  .map(file => `--import ${pathToFileURL(join(import.meta.dirname, file)).href}`)
+  .join(' ')
 
 const MEMORY_BYTES_MAX = 512 * 1_024 * 1_024
 /** For the heap alone, where no control group can limit the process. */
@@ -133,7 +136,7 @@ export class ServiceProcess {
       env: {
         PATH: process.env.PATH,
         PORT: String(this.#port),
-        NODE_OPTIONS: `--import ${CLOCK}${heap}`,
+        NODE_OPTIONS: `${PRELOADED}${heap}`,
         RELIABILITY_CLOCK_FILE: this.#clockFile,
         ...this.#options.environment,
       },

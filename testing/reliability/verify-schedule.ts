@@ -2,11 +2,17 @@ import { verifyProposalRecords } from '../../service/agents/proposals/verify-rec
 import { deriveAuditKeys } from '../../service/audit/signed-head.ts'
 import { verifyChains } from '../../service/audit/verify-chains.ts'
 import { openDatabase } from '../../service/runtime/db/database.ts'
-import { listGoogleReceipts, listReceipts } from '../fixtures/simulator.ts'
 import { checkReceipts, STATUS_OPENINGS } from '../simulation/delivery/explanation-checks.ts'
-import { checkEvents, countUnknown, type Receipts, type StoredEvent } from './check-events.ts'
+import { groupCopies, listCopies, takesAnyone } from './campaign-platforms.ts'
+import {
+  checkEvents,
+  countUnknown,
+  FINAL_STATUSES,
+  type Receipts,
+  type StoredEvent,
+} from './check-events.ts'
 import type { EventLoad } from './event-load.ts'
-import { type Installation, PLATFORM_NAMES, type PlatformName } from './installation.ts'
+import type { Installation } from './installation.ts'
 
 export interface Verification {
   /** One sentence for each; empty when everything is as promised. */
@@ -29,11 +35,15 @@ export async function verifySchedule(
 ): Promise<Verification> {
   const violations = load.unexpectedResponses.map(response => `unexpected response: ${response}`)
   let repeats = 0
-  for (const platform of PLATFORM_NAMES) {
+  for (const platform of installation.destinations.keys()) {
     const stored = await readStoredEvents(installation, { prefix, platform })
-    const { receipts, counted } = await READ_RECEIPTS[platform](installation)
+    const copies = await listCopies(installation.simulator.url, platform)
+    const { receipts, counted } = groupCopies(copies)
+    const finalStatuses = takesAnyone(platform)
+      ? { ...FINAL_STATUSES, incomplete: ['accepted'] }
+      : FINAL_STATUSES
     const problems = [
-      ...checkEvents(load.events, stored, receipts),
+      ...checkEvents(load.events, stored, { receipts, finalStatuses }),
       ...checkCounted(stored, counted),
       ...(await checkExplanations(installation, { platform, stored, receipts })),
     ]
@@ -52,7 +62,7 @@ export async function verifySchedule(
 
 async function readStoredEvents(
   { store }: Installation,
-  { prefix, platform }: { prefix: string; platform: PlatformName },
+  { prefix, platform }: { prefix: string; platform: string },
 ): Promise<StoredEvent[]> {
   const rows = await store.query(
     `select event.event_id, event.value_amount, delivery.status, delivery.attempt_count,
@@ -75,47 +85,6 @@ async function readStoredEvents(
     outcomes: (row.outcomes ?? []) as string[],
     value: String(row.value_amount),
   }))
-}
-
-interface PlatformReceipts {
-  receipts: Receipts
-  /** How often the platform counted each event. */
-  counted: Map<string, number>
-}
-
-const READ_RECEIPTS: Record<
-  PlatformName,
-  (installation: Installation) => Promise<PlatformReceipts>
-> = {
-  meta: async ({ simulator }) =>
-    groupReceipts(
-      (await listReceipts(simulator.url)).map(({ event_id, request_id, deduplicated }) => ({
-        eventId: event_id,
-        requestId: request_id,
-        isCounted: !deduplicated,
-      })),
-    ),
-  // Events of the load have no order, so their own ID is the transaction.
-  google_ads: async ({ simulator }) =>
-    groupReceipts(
-      (await listGoogleReceipts(simulator.url)).map(({ transaction_id, request_id, outcome }) => ({
-        eventId: transaction_id,
-        requestId: request_id,
-        isCounted: outcome === 'new' || outcome === 'restated',
-      })),
-    ),
-}
-
-function groupReceipts(
-  copies: readonly { eventId: string; requestId: string; isCounted: boolean }[],
-): PlatformReceipts {
-  const receipts = new Map<string, string[]>()
-  const counted = new Map<string, number>()
-  for (const { eventId, requestId, isCounted } of copies) {
-    receipts.set(eventId, [...(receipts.get(eventId) ?? []), requestId])
-    if (isCounted) counted.set(eventId, (counted.get(eventId) ?? 0) + 1)
-  }
-  return { receipts, counted }
 }
 
 /** The platform's own key, `event_id` or `transactionId`, makes one of all copies. */
@@ -149,14 +118,14 @@ async function checkRequestReceipts({ store }: Installation, prefix: string): Pr
 const SAMPLE_SIZE = 40
 
 interface ReadEvents {
-  platform: PlatformName
+  platform: string
   stored: readonly StoredEvent[]
   receipts: Receipts
 }
 
 /** Reads events as their tracker does: all that had trouble, and some of the others. */
 async function checkExplanations(
-  { origins, credentials }: Installation,
+  { origins, credentials, destinations }: Installation,
   { platform, stored, receipts }: ReadEvents,
 ): Promise<string[]> {
   const hadTrouble = (event: StoredEvent) => event.status !== 'accepted' || event.attemptCount > 1
@@ -170,8 +139,8 @@ async function checkExplanations(
       headers: { authorization: `Bearer ${credentials.tracker_secret}` },
     })
     const body = (await response.json()) as { deliveries?: ReadDelivery[] }
-    const isOfMeta = (one: ReadDelivery) => one.destination_id === credentials.destination_id
-    const own = body.deliveries?.find(one => isOfMeta(one) === (platform === 'meta'))
+    const id = destinations.get(platform)
+    const own = body.deliveries?.find(({ destination_id }) => destination_id === id)
     const text = own?.explanation ?? ''
     const facts = {
       status: event.status ?? '',

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { it } from 'node:test'
 import { scriptFaults } from '../../../testing/fixtures/simulator.ts'
 import {
+  assertLeadsAccepted,
   checkSampleProgram,
   deliverDuring,
   type ProgramService,
@@ -89,6 +90,7 @@ it('runs every program of README.md, each in an empty module', TIMEOUT, async te
     assert.equal(output, stdout)
   }
   assert.equal((await service.read('purchase-go-1001')).body.event.value_amount, 19.9)
+  await assertLeadsAccepted(service)
 })
 
 it('sends the CDNOW sample, equal to the cent and once', TIMEOUT, async test => {

@@ -45,11 +45,13 @@ func HashExternalID(text string) (digest string, ok bool) {
 // placeholders are what a variable leaves that was never filled: it would make one person of many.
 var placeholders = []string{
 	"undefined", "[object object]", "(not set)", "-", "null", "none", "nan", "n/a", "nil",
-	"(null)", "(none)", "#n/a", "0", "00000000-0000-0000-0000-000000000000",
+	"(null)", "(none)", "#n/a", "not set", "unknown", "(unknown)", "(not provided)", "(empty)",
+	`n\a`, "true", "false", "guest", "anonymous", "0", "00000000-0000-0000-0000-000000000000",
 }
 
 var unfilledPattern = regexp.MustCompile(
-	`^(?s:\[object \w+\]|[-\x{2010}-\x{2015}]+|\{\{.*\}\}|\$\{.*\}|<%.*%>|%%.*%%|\[\[.*\]\])$`)
+	`^(?s:\[object \w+\]|[!-/:-@\[-\x60{-~\x{2010}-\x{2015}]+|\{\{.*\}\}|[$#]\{.*\}|<%.*%>|%%.*%%|` +
+		`\[\[.*\]\]|\*\|.*\|\*|__[a-z_]+__|\{[a-z_. ]+\}|<[a-z_. ]+>|\[[a-z_. ]+\])$`)
 
 func isPlaceholder(prepared string) bool {
 	return slices.Contains(placeholders, prepared) || unfilledPattern.MatchString(prepared)

@@ -3,7 +3,12 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
-import { checkSampleProgram, deliverDuring, startProgramService } from '../service-programs.ts'
+import {
+  assertLeadsAccepted,
+  checkSampleProgram,
+  deliverDuring,
+  startProgramService,
+} from '../service-programs.ts'
 import { openPython, readmePrograms, runPython, temporaryFolder } from './python-tools.ts'
 
 const TIMEOUT = { timeout: 600_000 }
@@ -32,6 +37,7 @@ it('runs every program of README.md', TIMEOUT, async test => {
     writeFileSync(path, program.replaceAll('datetime.now(UTC)', now))
     assert.notEqual(await runPython(python, [path], { environment }), '')
   }
+  await assertLeadsAccepted(service)
 })
 
 it('sends the purchases of a shop, equal to the cent', TIMEOUT, async test => {

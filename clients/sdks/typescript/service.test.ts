@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { startTestService } from '../../../testing/fixtures/service.ts'
+import { assertLeadsAccepted } from '../service-programs.ts'
 import { buildPackage } from './build-package.ts'
 import { AuthenticationError, hash, Signalbox, UnprocessableEntityError } from './src/sdk.ts'
 
@@ -109,6 +110,7 @@ it('runs every program of README.md in a project that npm init made', async test
   }
   assert.match(outputs[0] ?? '', /^purchase-ts-1001 false req_/)
   assert.ok(outputs.every(output => output !== ''))
+  await assertLeadsAccepted(service)
   const required = "console.log(typeof require('@signalbox/sdk').Signalbox)"
   assert.equal(await run(process.execPath, '--eval', required), 'function\n')
 })

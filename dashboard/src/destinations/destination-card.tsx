@@ -8,8 +8,9 @@ import { Facts } from '../components/facts.tsx'
 import { formatCount, formatNumber } from '../components/format-count.ts'
 import { Time } from '../components/time.tsx'
 import { useCanManage } from '../layout/scope.ts'
+import { ChangeActions } from './change-dialogs.tsx'
 import { CredentialDialog } from './credential-dialog.tsx'
-import { CREDENTIAL_LABELS, describeHealth, OUTCOME_LABELS } from './destination-health.ts'
+import { CREDENTIAL_LABELS, describeHealth, nameOf, OUTCOME_LABELS } from './destination-health.ts'
 import type { DestinationProps } from './queries.ts'
 import { type DestinationStatus, destinationsKey } from './queries.ts'
 import { describeRouting } from './routing-form.ts'
@@ -30,6 +31,8 @@ export function DestinationCard({ isFolded, ...props }: CardProps) {
   const { status, platform } = props
   const [isOpen, setOpen] = useState(false)
   const { destination, target, alerts } = status
+  const name = nameOf(props)
+  const platformTarget = `${platform?.label ?? destination.type} ${target}`
   const { label, color, sentence } = describeHealth(status)
   const canManage = useCanManage()
   const headingId = useId()
@@ -38,7 +41,7 @@ export function DestinationCard({ isFolded, ...props }: CardProps) {
       <Group justify="space-between" gap="sm">
         <Group gap="sm">
           <Title order={2} size="h4" id={headingId}>
-            {platform?.label ?? destination.type} {target}
+            {name}
           </Title>
           <Badge variant="light" color={color} tt="none" fw={600} radius="sm">
             {label}
@@ -53,7 +56,7 @@ export function DestinationCard({ isFolded, ...props }: CardProps) {
           <Button
             variant="default"
             aria-expanded={isOpen}
-            aria-label={`Details of ${platform?.label ?? destination.type} ${target}`}
+            aria-label={`Details of ${name}`}
             onClick={() => setOpen(!isOpen)}
           >
             Details
@@ -61,9 +64,20 @@ export function DestinationCard({ isFolded, ...props }: CardProps) {
         )}
         {canManage && !isFolded && <CredentialActions {...props} />}
       </Group>
+      {name !== platformTarget && (
+        <Text size="sm" c="dimmed">
+          {platformTarget}
+        </Text>
+      )}
       {sentence && (
         <Alert color={color} variant="light" role={color === 'red' ? 'alert' : 'note'}>
           {sentence}
+          {status.paused_at && (
+            <>
+              {' '}
+              Since <Time at={status.paused_at} />.
+            </>
+          )}
         </Alert>
       )}
       {alerts.map(({ kind, sentence: text, raised_at: raisedAt }) => (
@@ -108,10 +122,11 @@ function FoldedFacts({ status, platform }: Pick<DestinationProps, 'status' | 'pl
   )
 }
 
-function CredentialActions({ status, platform, params }: DestinationProps) {
+function CredentialActions({ status, platform, params, readAt }: DestinationProps) {
   const [isOpen, setOpen] = useState(false)
   const client = useQueryClient()
   const { id } = status.destination
+  const isRejected = status.destination.status === 'inactive' && status.paused_at === null
   const check = useMutation({
     mutationFn: () =>
       call('POST /workspaces/:workspace/trackers/:tracker/destinations/:destination/check', {
@@ -122,11 +137,12 @@ function CredentialActions({ status, platform, params }: DestinationProps) {
   return (
     <Group gap="sm">
       {check.error && <ErrorNotice error={check.error} />}
-      {status.destination.status === 'inactive' && status.queue.waiting > 0 && (
+      {isRejected && status.queue.waiting > 0 && (
         <Button variant="default" loading={check.isPending} onClick={() => check.mutate()}>
           Check now
         </Button>
       )}
+      <ChangeActions status={status} platform={platform} params={params} readAt={readAt} />
       <Button variant="default" onClick={() => setOpen(true)}>
         Replace the credential
       </Button>

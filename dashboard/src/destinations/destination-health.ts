@@ -11,9 +11,12 @@ export interface Health {
 /** The one word about a destination, and what it means. The words are those of docs/states.md. */
 export function describeHealth(status: DestinationStatus): Health {
   const { destination, credential, backoff } = status
+  if (status.paused_at !== null) {
+    return { label: 'Paused', color: 'yellow', sentence: PAUSED_BY_PERSON }
+  }
   if (destination.status === 'inactive') {
     const reason = String(destination.config?.status_reason ?? 'The platform rejects the requests.')
-    return { label: 'Paused', color: 'red', sentence: `${reason} ${PAUSED}` }
+    return { label: 'Rejected', color: 'red', sentence: `${reason} ${PAUSED}` }
   }
   if (credential === 'unreadable') {
     return { label: 'Unreadable credential', color: 'red', sentence: UNREADABLE }
@@ -32,6 +35,18 @@ export function describeHealth(status: DestinationStatus): Health {
   }
 }
 
+/** What people call a destination; without a name, its platform and target. */
+export function nameOf({ status, platform }: NamedDestination): string {
+  return status.name ?? `${platform?.label ?? status.destination.type} ${status.target}`
+}
+
+interface NamedDestination {
+  status: DestinationStatus
+  platform: { label: string } | undefined
+}
+
+const PAUSED_BY_PERSON =
+  'A person paused it. Events wait and use up no attempt until a person resumes it.'
 const PAUSED =
   'Events wait and use up no attempt. Replace the credential, or correct it at the platform and ' +
   'check now.'

@@ -1,11 +1,14 @@
 import { Alert, Button, Group, Stack, Text, TextInput, Title } from '@mantine/core'
+import type { SentTestPurchase } from '@signalbox/contract/session/destinations.ts'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useCallback, useState } from 'react'
 import { ApiError, call } from '../api/client.ts'
 import { Copy } from '../components/copy.tsx'
 import { Countdown } from '../components/countdown.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
+import { FormDialog } from '../components/form-dialog.tsx'
 import { PageLink } from '../components/links.tsx'
+import { nameOf } from './destination-health.ts'
 import type { DestinationProps } from './queries.ts'
 import { destinationsKey } from './queries.ts'
 import { fieldErrorOf } from './target-fields.tsx'
@@ -58,6 +61,7 @@ function useSwitch(props: DestinationProps) {
 }
 
 function TurnOn(props: DestinationProps) {
+  const [isAsking, setAsking] = useState(false)
   const [code, setCode] = useState(String(props.status.destination.config?.test_event_code ?? ''))
   const turnOn = useSwitch(props)
   const codeError = fieldErrorOf(turnOn.error, 'test_event_code')
@@ -65,7 +69,7 @@ function TurnOn(props: DestinationProps) {
     <form
       onSubmit={event => {
         event.preventDefault()
-        turnOn.mutate({ enabled: true, ...(code !== '' && { test_event_code: code }) })
+        setAsking(true)
       }}
     >
       <Stack gap="sm">
@@ -89,7 +93,48 @@ function TurnOn(props: DestinationProps) {
         </Group>
         {turnOn.error && !codeError && <ErrorNotice error={turnOn.error} />}
       </Stack>
+      {isAsking && (
+        <TurnOnDialog
+          {...props}
+          isPending={turnOn.isPending}
+          onSubmit={() =>
+            turnOn.mutate(
+              { enabled: true, ...(code !== '' && { test_event_code: code }) },
+              { onSettled: () => setAsking(false) },
+            )
+          }
+          onClose={() => setAsking(false)}
+        />
+      )}
     </form>
+  )
+}
+
+type QuestionProps = DestinationProps & {
+  isPending: boolean
+  onSubmit: () => void
+  onClose: () => void
+}
+
+/** Names what stops counting. */
+function TurnOnDialog({ isPending, onSubmit, onClose, ...props }: QuestionProps) {
+  const name = nameOf(props)
+  return (
+    <FormDialog
+      title="Turn on test mode?"
+      submitLabel="Turn it on"
+      isPending={isPending}
+      error={null}
+      onSubmit={onSubmit}
+      onClose={onClose}
+    >
+      <Text size="sm">
+        Real orders and leads that arrive while test mode is on do not count for {name}: not for its
+        campaigns, not in its reports, and they are not sent again later. Other destinations are not
+        affected.
+      </Text>
+      <Text size="sm">Test mode turns off by itself after 24 hours.</Text>
+    </FormDialog>
   )
 }
 
@@ -172,19 +217,14 @@ function TestPurchase(props: DestinationProps) {
   )
 }
 
-interface SentPurchase {
-  event_id: string
-  status: string
-  trace_id: string | null
-}
-
-function Result({ purchase, workspace }: { purchase: SentPurchase; workspace: string }) {
+function Result({ purchase, workspace }: { purchase: SentTestPurchase; workspace: string }) {
   const isAccepted = purchase.status === 'accepted'
-  const title = isAccepted ? 'The platform accepted the test purchase.' : 'It was not accepted.'
+  const refused = purchase.reason ?? 'The platform gave no reason.'
+  const title = isAccepted ? 'The platform accepted the test purchase.' : refused
   return (
     <Alert role="status" color={isAccepted ? 'brand' : 'red'} variant="light" title={title}>
       <Text size="sm">
-        Event{' '}
+        {!isAccepted && 'It was not accepted. '}Event{' '}
         <PageLink
           to="/w/$workspace/events/$event"
           params={{ workspace, event: purchase.event_id }}

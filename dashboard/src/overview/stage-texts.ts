@@ -106,7 +106,7 @@ const REASON_TEXTS: Record<Exclude<StageReason, RefusalRule>, string> = {
   held_for_secret: 'Waits for the event of the tracker secret',
   no_destination: 'No destination',
   no_platform_identity: 'No identity for this platform',
-  no_signal: 'No consent signal',
+  no_signal: 'Consent not readable as granted',
   no_test_code: 'No test event code',
   not_deduplicated: 'Not sent again: the platform would count a copy',
   outside_window: 'Too old for the platform',

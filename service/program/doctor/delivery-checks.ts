@@ -106,8 +106,13 @@ function checkDestinations(destinations: readonly Destination[]): Finding {
       'Create one in the dashboard, or with "signalbox-server provision".',
     )
   }
-  const paused = destinations.filter(({ status }) => status === 'inactive')
-  if (paused.length === 0) return ok(check, `Every destination is active: ${destinations.length}.`)
+  const inactive = destinations.filter(({ status }) => status === 'inactive')
+  const paused = inactive.filter(({ pausedAt }) => pausedAt === null)
+  if (inactive.length === 0)
+    return ok(check, `Every destination is active: ${destinations.length}.`)
+  if (paused.length === 0) {
+    return ok(check, `People paused ${inactive.length} of ${destinations.length} destinations.`)
+  }
   const named = paused.slice(0, NAMED_MAX).map(({ id, statusReason }) => `${id} (${statusReason})`)
   return error(
     check,

@@ -6,6 +6,8 @@ export interface StoreServer {
   timeZone: string
   /** The settings by which an answered event is on disk, and their values where they are wrong. */
   unsafe: string[]
+  /** What the server does with its WAL: whether it archives it, and what last happened. */
+  archiving: 'off' | 'works' | 'fails'
   /** Seconds since 1970, by the clock of the server. */
   clockSeconds: number
   /** Connections that this account may have open in this database; the lowest limit counts. */
@@ -14,6 +16,26 @@ export interface StoreServer {
   connectionsOpen: number
   /** Names of the roles of Signalbox that are connected now, such as `deliver`. */
   roles: string[]
+}
+
+/** The first active workspaces that no enabled owner can open, by ID. */
+export async function listOwnerlessWorkspaces(
+  { pool }: Database,
+  limit: number,
+): Promise<number[]> {
+  const { rows } = await pool.query({
+    text: `select id from workspaces
+           where status = 'active' and not exists (
+             select 1 from members
+             join people.users person on person.id = members.user_id
+             where members.workspace_id = workspaces.id
+               and members.role = 'owner' and person.status = 'active'
+           )
+           order by id limit $1::integer`,
+    values: [limit],
+    query_timeout: QUERY_TIMEOUT_MILLISECONDS,
+  } as { text: string })
+  return rows.map(({ id }) => Number(id))
 }
 
 const DURABLE = ['fsync', 'full_page_writes', 'synchronous_commit']
@@ -29,6 +51,11 @@ export async function readStoreServer({ pool }: Database): Promise<StoreServer> 
                select name || ' = ' || setting from pg_settings
                where name = any($1::text[]) and setting = 'off' order by name
              ) as "unsafe",
+             (select case
+                when current_setting('archive_mode') = 'off' then 'off'
+                when last_failed_time > coalesce(last_archived_time, '-infinity') then 'fails'
+                else 'works' end
+              from pg_stat_archiver) as "archiving",
              extract(epoch from clock_timestamp())::float8 as "clockSeconds",
              (select least(
                 current_setting('max_connections')::int

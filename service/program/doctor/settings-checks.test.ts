@@ -121,6 +121,20 @@ const MISCONFIGURATIONS: Record<string, Misconfiguration> = {
     message: /development key/,
     fix: /Ed25519/,
   },
+  'a public service with its key in the data folder': {
+    environment: PUBLIC,
+    check: 'settings.credential_key',
+    severity: 'warning',
+    message: /no stored credential can be read/,
+    fix: /keep a copy elsewhere/,
+  },
+  'sign-up that is open to anyone': {
+    environment: PUBLIC,
+    check: 'settings.sign_up',
+    severity: 'warning',
+    message: /Anyone who reaches/,
+    fix: /SIGNALBOX_SIGN_UP to invited/,
+  },
   'the PostgreSQL from npm in public': {
     environment: PUBLIC,
     check: 'settings.bundled_postgres',
@@ -212,7 +226,10 @@ it('the doctor prints what needs work last, and how to mend it', async test => {
     stdout,
     /\nerror {4}SIGNALBOX_PLATFORM_URL is http:\/\/0\.0\.0\.0:4433: .+ \[settings\.platform_url\]\n {9}-> Set it to an https address\.\n/,
   )
-  assert.match(stdout, /\n\n3 errors, \d+ warnings, \d+ ok, \d+ skipped\n$/)
+  assert.match(
+    stdout,
+    /\n\n3 errors, \d+ warnings, \d+ ok, \d+ skipped\n\nExpected before the first start: store\.reachable\.\nCorrect the rest now, .+\n$/,
+  )
   assert.doesNotMatch(stdout, /hidden|abab/)
 })
 

@@ -23,6 +23,8 @@ export function checkSettings({ settings, now }: DoctorContext): Finding[] {
     checkPlatformVersions(settings, now()),
     checkMailSettings(settings),
     checkContractKey(settings),
+    checkCredentialKey(settings),
+    checkSignUp(settings),
     checkBundledPostgres(settings),
   ]
 }
@@ -195,6 +197,32 @@ function checkContractKey(settings: Settings): Finding {
     'SIGNALBOX_CONTRACT_KEY is not set: a development key signs the contract, and each data ' +
       'folder has another one.',
     'Set SIGNALBOX_CONTRACT_KEY to an Ed25519 private key.',
+  )
+}
+
+/** Another machine, or a new container, has another data folder and could read no credential. */
+function checkCredentialKey(settings: Settings): Finding {
+  const check = 'settings.credential_key'
+  if (settings.credentialKey !== undefined) return ok(check, 'The credential key is a setting.')
+  if (!isPublic(settings)) return ok(check, 'The credential key is in the data folder.')
+  return warning(
+    check,
+    'SIGNALBOX_CREDENTIAL_KEY is not set: the key lies in the data folder, and without it no ' +
+      'stored credential can be read.',
+    'Set SIGNALBOX_CREDENTIAL_KEY, the same for every process, and keep a copy elsewhere.',
+  )
+}
+
+function checkSignUp(settings: Settings): Finding {
+  const check = 'settings.sign_up'
+  const { signUp, signUpDomains } = settings
+  if (signUp !== 'open') return ok(check, `Sign-up is ${signUp}.`)
+  if (signUpDomains.length > 0) return ok(check, `Sign-up is open to ${signUpDomains.join(', ')}.`)
+  if (!isPublic(settings)) return ok(check, 'Sign-up is open on this machine only.')
+  return warning(
+    check,
+    'Anyone who reaches the service may create an account and workspaces of their own.',
+    'Set SIGNALBOX_SIGN_UP to invited, or SIGNALBOX_SIGN_UP_DOMAINS to your domains.',
   )
 }
 

@@ -101,6 +101,7 @@ it('does not fail on what the first start makes: tables and partitions', async t
   const before = await examine(empty)
   assert.equal(before.of('store.schema').severity, 'warning')
   assert.match(before.of('store.schema').fix ?? '', /migrate/)
+  assert.deepEqual(JSON.parse(before.text).expected_before_start, ['store.schema'])
   const { connectionString } = await createTestDatabase(test)
   const migrated = { ...environment, DATABASE_URL: connectionString }
   assert.equal((await examine(migrated)).of('store.partitions').severity, 'warning')
@@ -149,6 +150,17 @@ it('finds another time zone', async test => {
   const { of } = await examine(environment)
   assert.equal(of('store.time_zone').severity, 'warning')
   assert.match(of('store.time_zone').message, /America\/New_York/)
+})
+
+it('finds a workspace that no person can open, and says what it cannot see of backups', async test => {
+  const store = await createStore(test)
+  const { workspaceId } = await provision(store)
+  const { of } = await examine(store.environment)
+  assert.equal(of('store.owners').severity, 'warning')
+  assert.match(of('store.owners').message, new RegExp(`workspaces: ${workspaceId}\\.$`))
+  assert.match(String(of('store.owners').fix), /people add-owner/)
+  assert.equal(of('store.backups').severity, 'skipped')
+  assert.match(of('store.backups').message, /backup\.md/)
 })
 
 it('finds a missing partition', async test => {

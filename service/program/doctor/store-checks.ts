@@ -9,8 +9,8 @@ import {
   readRetentionLag,
 } from '../../signals/events/partition-store.ts'
 import { computeRetentionCutoff } from '../../signals/retention/retention-store.ts'
-import { type DoctorContext, error, type Finding, ok, warning } from './finding.ts'
-import { readStoreServer, type StoreServer } from './server-store.ts'
+import { type DoctorContext, error, type Finding, ok, skipped, warning } from './finding.ts'
+import { listOwnerlessWorkspaces, readStoreServer, type StoreServer } from './server-store.ts'
 
 /** Opens the store for reading only: a doctor changes nothing. */
 export function openForReading(connectionString: string): Database {
@@ -45,12 +45,14 @@ export async function checkStore(
     pooler,
     schema,
     checkDurability(server),
+    checkBackups(server),
     checkConnections(context, server),
     checkClock(server, { before, after: context.now() }),
     checkTimeZone(server),
   ]
   if (schema.severity !== 'ok') return { findings, server: null }
   findings.push(await checkPartitions(context, database), await checkRetention(context, database))
+  findings.push(await checkOwners(database))
   return { findings, server }
 }
 
@@ -97,6 +99,27 @@ function checkDurability({ unsafe }: StoreServer): Finding {
     `A crash of the machine loses answered events: ${unsafe.join(', ')}.`,
     'Set them to on in postgresql.conf and for the database, and reload the configuration.',
   )
+}
+
+/** Dumps are made elsewhere, so their absence cannot be seen from here. */
+function checkBackups({ archiving }: StoreServer): Finding {
+  const check = 'store.backups'
+  switch (archiving) {
+    case 'works':
+      return ok(check, 'The store archives its WAL.')
+    case 'fails':
+      return error(
+        check,
+        'The store could not archive its last WAL file: a restore ends before it, and the disk ' +
+          'fills up.',
+        'The log of PostgreSQL has the error of its archive_command.',
+      )
+    case 'off':
+      return skipped(
+        check,
+        'The store archives no WAL, and dumps cannot be seen from here: docs/operations/backup.md.',
+      )
+  }
 }
 
 /** Migrations, jobs and listening connections of one process. */
@@ -168,6 +191,21 @@ async function checkPartitions({ now }: DoctorContext, database: Database): Prom
     check,
     `Partitions are missing: ${missing.join(', ')}. New rows go to one that does not expire.`,
     'Start the service or a worker with SIGNALBOX_JOBS on: both create them.',
+  )
+}
+
+const OWNERLESS_MAX = 5
+
+async function checkOwners(database: Database): Promise<Finding> {
+  const check = 'store.owners'
+  const found = await listOwnerlessWorkspaces(database, OWNERLESS_MAX + 1)
+  if (found.length === 0) return ok(check, 'Every workspace has an owner who can sign in.')
+  const named = found.slice(0, OWNERLESS_MAX).join(', ')
+  const rest = found.length > OWNERLESS_MAX ? ' and others' : ''
+  return warning(
+    check,
+    `No owner can open these workspaces: ${named}${rest}.`,
+    'Add one with "signalbox-server people add-owner ADDRESS --workspace ID".',
   )
 }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { seedSimulatedAccount } from '../../agents/campaigns/simulated-account-store.ts'
+import { type AuditedContext, commitAudited } from '../../audit/audit-store.ts'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
 import { bindDestination } from '../../signals/delivery/destination-store.ts'
 import {
@@ -10,7 +11,13 @@ import {
 import { AD_PLATFORM } from '../../workspaces/users/ad-accounts.ts'
 import { createPasswordHash } from '../../workspaces/users/password-hash.ts'
 import { findUserByEmail, insertUser, setPassword } from '../../workspaces/users/user-store.ts'
-import { insertMember, listMembers } from '../../workspaces/users/workspace-store.ts'
+import {
+  findMemberRole,
+  insertMember,
+  listMembers,
+  lockMembers,
+  updateMemberRole,
+} from '../../workspaces/users/workspace-store.ts'
 
 /** 24 characters of base64url: 144 random bits. */
 const PASSWORD_BYTES = 18
@@ -43,6 +50,52 @@ export async function provisionOwner(
     await insertMember({ query }, { workspaceId, userId, role: 'owner', createdAt: at })
   })
   return password
+}
+
+/**
+ * - unknown_workspace: there is no workspace with this ID.
+ * - owner_already: nothing changes.
+ * - added: `password` is that of a new account, else null.
+ */
+export type AddedOwner =
+  | { result: 'unknown_workspace' | 'owner_already' }
+  | { result: 'added'; password: string | null }
+
+/**
+ * Makes a person an owner of a workspace that exists, with an entry in its audit log. Creates their
+ * account if they have none: its generated password is only good for one sign-in.
+ */
+export async function addOwner(
+  context: AuditedContext,
+  { workspaceId, email, at }: Omit<OwnerRequest, 'mustChangePassword'>,
+): Promise<AddedOwner> {
+  const existing = await findUserByEmail(context.database, email)
+  const password = existing ? null : generatePassword()
+  const hash = password === null ? null : await createPasswordHash(password)
+  return commitAudited(context, async (transaction, record) => {
+    if (!(await lockMembers(transaction, workspaceId))) return { result: 'unknown_workspace' }
+    const user = { email, name: 'Owner', mustChangePassword: true, createdAt: at }
+    const userId =
+      existing?.userId ??
+      (hash === null ? null : await insertUser(transaction, { ...user, passwordHash: hash }))
+    if (userId === null) throw new Error('two processes created the same owner concurrently')
+    const roleBefore = await findMemberRole(transaction, { workspaceId, userId })
+    if (roleBefore === 'owner') return { result: 'owner_already' }
+    if (roleBefore === null) {
+      await insertMember(transaction, { workspaceId, userId, role: 'owner', createdAt: at })
+    } else {
+      await updateMemberRole(transaction, { workspaceId, userId }, 'owner')
+    }
+    record({
+      workspaceId,
+      at,
+      actor: { type: 'operator', id: null },
+      action: roleBefore === null ? 'member.added' : 'member.role_changed',
+      subject: { type: 'member', id: String(userId) },
+      details: { role: 'owner', ...(roleBefore !== null && { role_before: roleBefore }) },
+    })
+    return { result: 'added', password }
+  })
 }
 
 /** Email never reaches this domain (RFC 2606), so no emailed link opens the account. */

@@ -187,25 +187,25 @@ it('people reads an email address, as an argument or an option, or a workspace',
   ])
 })
 
+const META = { platform: 'meta', config: { dataset_id: '123' }, tokenFrom: '-' }
+
 it('provision reads a file, an owner, origins, and a target with its token', async () => {
   const page = { origins: [], sharesPageIds: false }
   const defaults = { path: '/x.json', workspaceName: 'Workspace', routingFrom: undefined, ...page }
   await assertRequests(defineProvisionCommand, [
-    ['--out /x.json', { ...defaults, owner: undefined, connection: undefined }],
+    ['--out /x.json --without-owner', { ...defaults, owner: undefined, connection: undefined }],
     [
       '--out /x.json --name Shop --owner ada@shop.example --dataset 123 --token-from -',
-      {
-        ...defaults,
-        workspaceName: 'Shop',
-        owner: 'ada@shop.example',
-        connection: { platform: 'meta', config: { dataset_id: '123' }, tokenFrom: '-' },
-      },
+      { ...defaults, workspaceName: 'Shop', owner: 'ada@shop.example', connection: META },
     ],
   ])
   await assertRefusals(defineProvisionCommand, [
     ['--name Shop', '--out <file> is required: new file to write the credentials to.'],
-    ['--out /x.json --dataset 123', /^Meta needs more .+\n {2}--token-from FILE /],
-    ['--out /x.json --token-from -', /^Meta needs more .+\n {2}--target dataset_id=VALUE /],
+    ['--out /x.json --without-owner --dataset 123', /^Meta needs more .+\n {2}--token-from FILE /],
+    [
+      '--out /x.json --without-owner --token-from -',
+      /^Meta needs more .+\n {2}--target dataset_id=VALUE /,
+    ],
     ['--out /x.json --platform nope', `--platform takes one of ${PLATFORM_NAMES}, not nope.`],
     ['--out /x.json --owner Ada', '--owner takes an email address, not Ada.'],
   ])

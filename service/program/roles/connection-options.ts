@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
+import type { Settings } from '../../runtime/settings/settings.ts'
 import type { Platform, TargetConfig } from '../../signals/platforms/platform.ts'
-import type { PlatformRegistry } from '../../signals/platforms/registry.ts'
+import { listAddresses, type PlatformRegistry } from '../../signals/platforms/registry.ts'
 import { readPlatformToken } from '../provisioning/credentials-file.ts'
 import type { ConnectedDestination } from '../provisioning/provision-tracker.ts'
 import { collectTargetMember, parseChoiceOf, parseDataset } from './option-values.ts'
@@ -71,6 +72,25 @@ function assertKnownMembers({ label, targetFields }: Platform, config: TargetCon
   const unknown = Object.keys(config).find(name => !names.includes(name))
   if (unknown === undefined) return
   throw new StartError(`${label} has no ${unknown}: --target takes ${names.join(', ')}.`)
+}
+
+/**
+ * A platform itself refuses every event for a target of the simulator, so such a destination is not
+ * created. A simulator has no TLS. Throws a StartError that names what the platform needs.
+ */
+export function refuseSimulatorTarget(
+  settings: Pick<Settings, 'pluginValues'>,
+  platform: Platform,
+): void {
+  const address = listAddresses(settings).find(({ plugIn }) => plugIn.name === platform.name)
+  if (!address?.url.startsWith('https:')) return
+  const { variable } = address.plugIn.address
+  const needed = findMissing(platform, { config: {}, tokenFrom: undefined })
+  throw new StartError(
+    `${variable} is ${new URL(address.url).origin}, which refuses the target of a simulator. ` +
+      `Name where ${platform.label} gets the events:\n${toLines(needed)}\n` +
+      `Or set ${variable} to the address of a simulator.`,
+  )
 }
 
 interface Given {

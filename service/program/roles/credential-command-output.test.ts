@@ -28,6 +28,8 @@ function destination(changes: Partial<Destination> = {}): Destination {
     updatedAt: at,
     backoff: null,
     routing: {},
+    name: null,
+    pausedAt: null,
     ...changes,
   }
 }

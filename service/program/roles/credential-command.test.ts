@@ -50,7 +50,7 @@ async function startOperating(test: TestContext) {
   const provision = async (name: string, list: string[] = [], options: RunOptions = {}) => {
     const path = join(home, `${name}.json`)
     const { code, stderr } = await run(
-      ['provision', '--out', path, '--name', name, ...list],
+      ['provision', '--without-owner', '--out', path, '--name', name, ...list],
       options,
     )
     assert.equal(code, 0, stderr)
@@ -90,7 +90,16 @@ it('provision takes a dataset with its token, from a file or from standard input
 it('provision says when the platform checks the token', async test => {
   const { run, place } = await startOperating(test)
   const out = join(dirname(place.dataFolder), 'shop.json')
-  const line = ['provision', '--out', out, '--dataset', '111', '--token-from', '-']
+  const line = [
+    'provision',
+    '--without-owner',
+    '--out',
+    out,
+    '--dataset',
+    '111',
+    '--token-from',
+    '-',
+  ]
   const { code, stderr } = await run(line, { input: TOKEN })
   assert.equal(code, 0)
   assert.match(

@@ -91,7 +91,7 @@ async function createStore(test: TestContext) {
     runCommand(argumentList, { environment, input: 'secret-token\n' })
   const provision = async (name: string) => {
     const path = join(home, name)
-    assert.equal((await run('provision', '--out', path)).code, 0)
+    assert.equal((await run('provision', '--without-owner', '--out', path)).code, 0)
     return JSON.parse(readFileSync(path, 'utf8'))
   }
   return { database, home, run, provision }

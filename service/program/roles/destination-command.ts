@@ -2,10 +2,13 @@ import type { DestinationRouting } from '@signalbox/contract/routing.ts'
 import { Command } from 'commander'
 import { createAuditTrail } from '../../audit/audit-store.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
+import type { Database } from '../../runtime/db/database.ts'
+import { changeDestination } from '../../signals/delivery/change-destination.ts'
 import { createDestination, formatTarget } from '../../signals/delivery/destination-resource.ts'
 import { validateRouting } from '../../signals/delivery/routing.ts'
 import type { Platform } from '../../signals/platforms/platform.ts'
 import { createOfflinePlatforms, type PlatformRegistry } from '../../signals/platforms/registry.ts'
+import { parseName } from '../../workspaces/users/user-input.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
 import type { ConnectedDestination } from '../provisioning/provision-tracker.ts'
 import {
@@ -15,19 +18,29 @@ import {
   describePlatforms,
   readConnection,
   readConnectionRequest,
+  refuseSimulatorTarget,
   TOKEN_NOT_CHECKED,
 } from './connection-options.ts'
 import { runOnStore } from './open-store.ts'
 import {
   findOnlyTracker,
   findTrackerArgument,
+  parseDestination,
   parseTracker,
   type TrackerReference,
 } from './option-values.ts'
 import { type RoleContext, StartError } from './role.ts'
 import { asStartError, readRoutingFile } from './routing-command.ts'
 
-export type DestinationRequest = { task: 'platforms' } | ConnectRequest
+export type DestinationRequest = { task: 'platforms' } | ConnectRequest | ChangeRequest
+
+interface ChangeRequest {
+  task: 'change'
+  destinationId: string
+  /** Null: the only tracker of the store. */
+  tracker: TrackerReference | null
+  change: { isPaused: boolean } | { name: string }
+}
 
 interface ConnectRequest {
   task: 'connect'
@@ -39,14 +52,37 @@ interface ConnectRequest {
   routingFrom: string | null
 }
 
-/** Connects a tracker to one more platform, or says what each platform asks for. */
+/** Connects, pauses, resumes or renames a destination, or says what each platform asks for. */
 export async function runDestination(
   context: RoleContext,
   request: DestinationRequest,
   platforms = createOfflinePlatforms(),
 ): Promise<void> {
   if (request.task === 'platforms') context.printOutput(describePlatforms(platforms))
+  else if (request.task === 'change') await runChange(context, request)
   else await runConnect(context, request, platforms)
+}
+
+async function runChange(
+  context: RoleContext,
+  { tracker: reference, destinationId, change }: ChangeRequest,
+): Promise<void> {
+  const { settings, logger, now, printStatus } = context
+  await runOnStore(context, 'destination', async ({ database }) => {
+    const keys = deriveAuditKeys(loadCredentialKeys(settings, 'fail'))
+    const audited = { database, audit: createAuditTrail(keys, logger) }
+    const tracker = await findTrackerOf(database, reference)
+    const actor = { type: 'operator', id: null } as const
+    const changed = await asStartError(() =>
+      changeDestination(audited, { tracker, destinationId, ...change, actor, at: now() }),
+    )
+    const state = changed.pausedAt ? 'paused by a person' : changed.status
+    printStatus(`${changed.name ?? `Destination ${changed.id}`} is ${state}.\n`)
+  })
+}
+
+function findTrackerOf(database: Database, reference: TrackerReference | null) {
+  return reference ? findTrackerArgument(database, reference) : findOnlyTracker(database)
 }
 
 async function runConnect(
@@ -58,6 +94,7 @@ async function runConnect(
   const isSimulated = 'simulated' in connection
   const name = isSimulated ? connection.simulated : connection.platform
   const platform = platforms.find(name) ?? platforms.default
+  if (isSimulated) refuseSimulatorTarget(settings, platform)
   const connected = isSimulated
     ? simulatedDestination(platform)
     : await readConnection(context, connection, platforms)
@@ -65,9 +102,7 @@ async function runConnect(
   await runOnStore(context, 'destination', async ({ database }) => {
     const credentialKeys = loadCredentialKeys(settings, 'fail')
     const audit = createAuditTrail(deriveAuditKeys(credentialKeys), logger)
-    const tracker = await (reference
-      ? findTrackerArgument(database, reference)
-      : findOnlyTracker(database))
+    const tracker = await findTrackerOf(database, reference)
     const { config, accessToken } = connected
     const target = { platform, config, accessToken, platformAdAccountId: null }
     const actor = { type: 'operator', id: null } as const
@@ -122,6 +157,19 @@ export function defineDestinationCommand(
     )
     .option('--simulator', 'connect to the simulator, which needs no target and no token')
     .option('--routing <file>', 'JSON file: which events are sent, and under which names')
+  for (const [task, text] of [
+    ['pause', 'let the events of a destination wait until it is resumed'],
+    ['resume', 'send what waits for a destination that a person paused'],
+  ] as const) {
+    addChangeOptions(command.command(task).description(text)).action((options: ChangeOptions) =>
+      handle(toChangeRequest(options, { isPaused: task === 'pause' })),
+    )
+  }
+  addChangeOptions(command.command('rename').description('name a destination'))
+    .requiredOption('--name <name>', 'what people call it', parseDestinationName)
+    .action((options: ChangeOptions & { name: string }) =>
+      handle(toChangeRequest(options, { name: options.name })),
+    )
   addConnectionOptions(connect, platforms).action((options: ConnectOptions) =>
     handle({
       task: 'connect',
@@ -131,6 +179,30 @@ export function defineDestinationCommand(
     }),
   )
   return command
+}
+
+interface ChangeOptions {
+  destination: string
+  tracker?: TrackerReference
+}
+
+function addChangeOptions(command: Command): Command {
+  return command
+    .requiredOption('--destination <id>', 'ID of the destination', parseDestination)
+    .option('--tracker <id>', 'ID of its tracker; the only one by default', parseTracker)
+}
+
+function toChangeRequest(
+  { destination: destinationId, tracker }: ChangeOptions,
+  change: ChangeRequest['change'],
+): ChangeRequest {
+  return { task: 'change', destinationId, tracker: tracker ?? null, change }
+}
+
+function parseDestinationName(text: string): string {
+  const name = parseName(text)
+  if (name !== null) return name
+  throw new StartError(`--name takes a visible name without links, not ${text}.`)
 }
 
 interface ConnectOptions extends ConnectionOptions {

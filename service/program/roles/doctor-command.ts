@@ -45,11 +45,13 @@ export async function runDoctorCommand(
 ): Promise<void> {
   const findings = await examine(createContext)
   const counts = countSeverities(findings)
+  const expected = findExpectedBeforeStart(findings)
   const isHealthy = counts.error === 0 && !(strict && counts.warning > 0)
+  const result = { healthy: isHealthy, counts, expected_before_start: expected, findings }
   printOutput(
     json
-      ? `${JSON.stringify({ healthy: isHealthy, counts, findings }, null, 2)}\n`
-      : formatFindings(findings, counts),
+      ? `${JSON.stringify(result, null, 2)}\n`
+      : `${formatFindings(findings, counts)}${describeExpected(expected)}`,
   )
   if (isHealthy) return
   throw new CommanderError(EXIT_CODE_ERRORS, 'signalbox.doctor', 'The doctor found errors.')
@@ -65,6 +67,28 @@ async function examine(createContext: () => Promise<RoleContext>): Promise<Findi
     const fix = 'Correct it; docs/operations/settings.md lists every setting with its range.'
     return [foundError('settings.values', failure.message, fix)]
   }
+}
+
+/** Warnings that the first start ends by itself. */
+const ENDED_BY_START = ['store.reachable', 'store.schema', 'store.partitions']
+const EXPECTED_BEFORE_START = [
+  ...ENDED_BY_START,
+  ...['network.public_origin', 'delivery.destinations', 'delivery.worker', 'jobs.running'],
+]
+
+/** The warnings that say nothing yet, where the service was never started. Else none. */
+function findExpectedBeforeStart(findings: readonly Finding[]): string[] {
+  const warned = findings.flatMap(({ check, severity }) => (severity === 'warning' ? check : []))
+  if (!warned.some(check => ENDED_BY_START.includes(check))) return []
+  return warned.filter(check => EXPECTED_BEFORE_START.includes(check))
+}
+
+function describeExpected(expected: readonly string[]): string {
+  if (expected.length === 0) return ''
+  return (
+    `\nExpected before the first start: ${expected.join(', ')}.\n` +
+    'Correct the rest now, start the service, and run this command again.\n'
+  )
 }
 
 type SeverityCounts = Record<Severity, number>

@@ -28,7 +28,7 @@ async function provisionTracker(test: TestContext) {
   }
   const credentialsPath = join(home, 'shop.json')
   const origins = ['--origin', 'https://shop.example', '--share-page-ids', 'on']
-  const { code } = await run('provision', '--out', credentialsPath, ...origins)
+  const { code } = await run('provision', '--without-owner', '--out', credentialsPath, ...origins)
   assert.equal(code, 0)
   const credentials: Credentials = JSON.parse(readFileSync(credentialsPath, 'utf8'))
   const tracker = ['--tracker', credentials.tracker_id]

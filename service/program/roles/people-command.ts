@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { Command } from 'commander'
 import type { AuditedContext } from '../../audit/audit-store.ts'
 import { createAuditTrail } from '../../audit/audit-store.ts'
@@ -12,20 +13,23 @@ import {
   removeSecondFactors,
 } from '../../workspaces/users/user-status.ts'
 import { findUserByEmail } from '../../workspaces/users/user-store.ts'
+import { reserveCredentialsFile, writeKeyFile } from '../provisioning/credentials-file.ts'
 import { loadCredentialKeys } from '../provisioning/installation-keys.ts'
+import { addOwner } from '../provisioning/provision-owner.ts'
 import { runOnStore } from './open-store.ts'
 import { parseRowIdOf } from './option-values.ts'
 import { type RoleContext, StartError } from './role.ts'
 
 /**
- * Disables or enables a user or a whole workspace, or removes the second factors of a user who lost
- * them, with immediate effect.
+ * Adds an owner to a workspace, disables or enables a user or a whole workspace, or removes the
+ * second factors of a user who lost them, with immediate effect.
  */
 export async function runPeople(context: RoleContext, request: PeopleRequest): Promise<void> {
   await runOnStore(context, 'people', async ({ database }) => {
     const keys = deriveAuditKeys(loadCredentialKeys(context.settings, 'fail'))
     const audit = createAuditTrail(keys, context.logger)
     const change = { ...context, database, audit }
+    if (request.kind === 'owner') return runAddOwner(change, request)
     if (!(await applyRequest(change, request))) {
       throw new StartError(`There is no ${request.kind} ${request.name} here.`)
     }
@@ -39,6 +43,17 @@ export async function runPeople(context: RoleContext, request: PeopleRequest): P
 export type PeopleRequest =
   | { kind: 'person'; name: string; status: 'active' | 'disabled' | typeof NO_FACTORS }
   | { kind: 'workspace'; name: number; status: 'active' | 'disabled' }
+  | OwnerRequest
+
+interface OwnerRequest {
+  kind: 'owner'
+  email: string
+  workspaceId: number
+  /** For the password of a new account. Undefined: only a person with an account is added. */
+  path: string | undefined
+}
+
+type StatusRequest = Exclude<PeopleRequest, OwnerRequest>
 
 /** As in "The person ada@shop.example is without second factors now." */
 const NO_FACTORS = 'without second factors'
@@ -48,13 +63,44 @@ interface ChangeContext extends AuditedContext {
   now: () => Date
 }
 
+/** A password is only written to a file, which is reserved before the account exists. */
+async function runAddOwner(
+  context: ChangeContext & Pick<RoleContext, 'printStatus'>,
+  { email, workspaceId, path }: OwnerRequest,
+): Promise<void> {
+  const hasAccount = (await findUserByEmail(context.database, email)) !== null
+  if (!hasAccount && path === undefined) {
+    throw new StartError(
+      `${email} has no account yet: name a new file for the password with --out FILE.`,
+    )
+  }
+  const releaseFile = hasAccount || path === undefined ? null : reserveCredentialsFile(path)
+  const request = { workspaceId, email, at: context.now() }
+  const added = await addOwner(context, request).catch(error => {
+    releaseFile?.()
+    throw error
+  })
+  if (added.result !== 'added') {
+    releaseFile?.()
+    if (added.result === 'unknown_workspace') {
+      throw new StartError(`There is no workspace ${workspaceId} here.`)
+    }
+    return context.printStatus(`${email} is an owner of workspace ${workspaceId} already.\n`)
+  }
+  context.printStatus(`${email} is an owner of workspace ${workspaceId} now.\n`)
+  if (added.password === null || path === undefined) return releaseFile?.()
+  const file = { workspace_id: workspaceId, owner_email: email, owner_password: added.password }
+  writeKeyFile(path, file)
+  context.printStatus(`The password for the first sign-in is in ${path}\n`)
+}
+
 /** For good: enabling the person again must not revive what agents hold. */
 async function revokeCredentials(context: ChangeContext, email: string): Promise<void> {
   const user = await findUserByEmail(context.database, email)
   if (user) await revokeCredentialsOfUser(context, user.userId)
 }
 
-function applyRequest(context: ChangeContext, request: PeopleRequest): Promise<boolean> {
+function applyRequest(context: ChangeContext, request: StatusRequest): Promise<boolean> {
   const { kind, name, status } = request
   if (kind === 'workspace') return changeWorkspaceStatus(context, name, status)
   if (status === NO_FACTORS) {
@@ -78,6 +124,17 @@ export function definePeopleCommand(handle: (request: PeopleRequest) => Promise<
         handle({ status, ...readTarget(task, address, options) }),
       )
   }
+  command
+    .command('add-owner')
+    .description('make a person an owner of a workspace')
+    .argument('<address>', 'email address of the person')
+    .requiredOption('--workspace <id>', 'ID of the workspace', parseRowIdOf('--workspace'))
+    .option('--out <file>', 'new file for the password of a person without an account')
+    .action((address: string, { workspace, out }: { workspace: number; out?: string }) => {
+      const email = parseAddress('add-owner', address)
+      const path = out === undefined ? undefined : resolve(out)
+      return handle({ kind: 'owner', email, workspaceId: workspace, path })
+    })
   command
     .command('remove-factors')
     .description('remove the authenticator app and the passkeys of a user who lost them')

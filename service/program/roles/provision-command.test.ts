@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { tinyPlatform } from '../../../examples/tiny-platform/tiny-platform.ts'
-import { parseRequest } from '../../../testing/fixtures/command-line.ts'
+import { parseRequest, runCommand } from '../../../testing/fixtures/command-line.ts'
 import { createOfflinePlatforms, PlatformRegistry } from '../../signals/platforms/registry.ts'
 import { defineProvisionCommand, type ProvisionRequest } from './provision-command.ts'
 
@@ -11,7 +11,7 @@ const tiny = tinyPlatform({ baseUrl: 'http://127.0.0.1:9' })
 const platforms = new PlatformRegistry([...createOfflinePlatforms().all, tiny])
 
 function parse(line: string): Promise<ProvisionRequest> {
-  const argumentList = `--out /x.json --platform ${line}`.split(' ')
+  const argumentList = `--without-owner --out /x.json --platform ${line}`.split(' ')
   return parseRequest(handle => defineProvisionCommand(handle, platforms), argumentList)
 }
 
@@ -56,4 +56,26 @@ it('names what is missing of a target and its credential, and where the platform
     for (const part of expected) assert.match(text, part, line)
     assert.ok(!text.includes('--target quota_project'), 'optional members are not missing')
   }
+})
+
+it('asks for an owner, and refuses a simulator target at the platform itself', async () => {
+  const environment = { SIGNALBOX_PLATFORM_URL: 'https://graph.facebook.com' }
+  const run = (line: string) =>
+    runCommand(`${line} --out /nowhere/x.json`.split(' '), { environment })
+  for (const line of ['provision', 'provision --owner ada@shop.example --without-owner']) {
+    const { code, stderr } = await run(line)
+    assert.equal(code, 1, line)
+    assert.match(stderr, /^Name the person who owns the workspace with --owner ADDRESS: /)
+  }
+  const { code, stderr } = await run('provision --owner ada@shop.example')
+  assert.equal(code, 1)
+  assert.match(
+    stderr,
+    /^SIGNALBOX_PLATFORM_URL is https:\/\/graph\.facebook\.com, which refuses .+:\n {2}--target dataset_id=VALUE .+\n {2}--token-from FILE .+\nOr set SIGNALBOX_PLATFORM_URL to/,
+  )
+  const connect = await runCommand(
+    ['destination', 'connect', '--platform', 'meta', '--simulator'],
+    { environment },
+  )
+  assert.match(connect.stderr, /^SIGNALBOX_PLATFORM_URL is https:/)
 })

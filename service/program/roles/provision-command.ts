@@ -21,6 +21,7 @@ import {
   type ConnectionRequest,
   readConnection,
   readConnectionRequest,
+  refuseSimulatorTarget,
   TOKEN_NOT_CHECKED,
 } from './connection-options.ts'
 import { runOnStore, type Store } from './open-store.ts'
@@ -36,6 +37,7 @@ export async function runProvision(
 ): Promise<void> {
   const { settings, now, printStatus } = context
   const { path, workspaceName, owner, origins, sharesPageIds, connection } = request
+  if (!connection) refuseSimulatorTarget(settings, platforms.default)
   const routing = await readRouting(request)
   // Before anything is created: a token that cannot be read leaves no half of a workspace behind.
   const connected = connection && (await readConnection(context, connection, platforms))
@@ -74,6 +76,7 @@ export async function runProvision(
       execution_token: null,
     })
     printStatus(`The credentials of workspace ${workspaceId} are in ${path}\n`)
+    if (!owner) printStatus(describeOwnerless(workspaceId))
     if (connected) printStatus(TOKEN_NOT_CHECKED)
   })
 }
@@ -88,6 +91,13 @@ async function readRouting({
   const name = connection?.platform ?? platforms.default.name
   const input = await readRoutingFile(routingFrom)
   return asStartError(async () => validateRouting(input, platforms.find(name)))
+}
+
+function describeOwnerless(workspaceId: number): string {
+  return (
+    'It has no owner, so no person can open it: "signalbox-server people add-owner ADDRESS ' +
+    `--workspace ${workspaceId}" adds one.\n`
+  )
 }
 
 /** The operator knows this password, so the owner has to choose another one first. */
@@ -114,7 +124,7 @@ function readDemoCredentials({ dataDirectory }: Settings): StoredCredentials | n
 export interface ProvisionRequest {
   path: string
   workspaceName: string
-  /** Undefined: the workspace has no users, and nobody can sign in to it. */
+  /** Undefined, when the operator says so: only programs use the workspace. */
   owner: string | undefined
   origins: string[]
   sharesPageIds: boolean
@@ -131,7 +141,8 @@ export function defineProvisionCommand(
   const command = new Command()
     .requiredOption('--out <file>', 'new file to write the credentials to')
     .option('--name <workspace>', 'name of the workspace', 'Workspace')
-    .option('--owner <address>', 'email address of its owner', parseOwner)
+    .option('--owner <address>', 'email address of the person who owns it', parseOwner)
+    .option('--without-owner', 'no person opens it; "people add-owner" adds one later')
     .option(
       '--origin <origin>',
       'origin of pages that may send events; may repeat',
@@ -153,13 +164,15 @@ interface ProvisionOptions extends ConnectionOptions {
   out: string
   name: string
   owner?: string
+  withoutOwner?: true
   origin: string[]
   sharePageIds?: string
   routing?: string
 }
 
 function readRequest(platforms: PlatformRegistry, options: ProvisionOptions): ProvisionRequest {
-  const { out, name, owner, origin, sharePageIds } = options
+  const { out, name, owner, withoutOwner, origin, sharePageIds } = options
+  if ((owner === undefined) === (withoutOwner === undefined)) throw new StartError(ASK_OWNER)
   if (origin.length > 0 && sharePageIds === undefined) throw new StartError(ASK_SHARING)
   const connection = readConnectionOptions(platforms, options)
   const sharesPageIds = sharePageIds === 'on'
@@ -173,6 +186,11 @@ function readRequest(platforms: PlatformRegistry, options: ProvisionOptions): Pr
     routingFrom: options.routing,
   }
 }
+
+const ASK_OWNER =
+  'Name the person who owns the workspace with --owner ADDRESS: without an owner, no person can ' +
+  'open it in the dashboard. Say --without-owner instead if only programs use it; ' +
+  '"signalbox-server people add-owner" adds an owner later.'
 
 const ASK_SHARING = `With --origin, say --share-page-ids on or off. ${SHARING_MEANING}`
 

@@ -18,11 +18,14 @@ it('provisions, shows, previews and sets a routing, and audits a change', async 
   }
   const path = join(home, 'shop.json')
   const invalid = write('invalid.json', { filter: { test: 'never' } })
-  const refused = await run('provision', '--out', path, '--routing', invalid)
+  const refused = await run('provision', '--without-owner', '--out', path, '--routing', invalid)
   assert.equal(refused.code, 1)
   assert.match(refused.stderr, /The filter\.test field/)
   const first = write('first.json', { event_names: { Order: 'Purchase' } })
-  assert.equal((await run('provision', '--out', path, '--routing', first)).code, 0)
+  assert.equal(
+    (await run('provision', '--without-owner', '--out', path, '--routing', first)).code,
+    0,
+  )
 
   const { destination_id, workspace_id } = JSON.parse(readFileSync(path, 'utf8'))
   const routing = (task: string, ...options: string[]) =>

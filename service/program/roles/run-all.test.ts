@@ -127,7 +127,10 @@ it('the first start on an empty folder needs no settings', async test => {
 
   await part('provision creates another tracker for the same simulator', async () => {
     const path = join(place.dataFolder, 'shop.json')
-    const provision = place.start({ role: 'provision', arguments: ['--out', path] })
+    const provision = place.start({
+      role: 'provision',
+      arguments: ['--without-owner', '--out', path],
+    })
     assert.deepEqual(await provision.exited, { code: 0, signal: null })
     const demo = place.credentials()
     const shop: Credentials = JSON.parse(readFileSync(path, 'utf8'))

@@ -77,7 +77,11 @@ it('serve, deliver and the commands share an external PostgreSQL as separate pro
     async () => {
       const [{ path }] = trackers
       const before = readFileSync(path, 'utf8')
-      const program = place.start({ role: 'provision', arguments: ['--out', path], environment })
+      const program = place.start({
+        role: 'provision',
+        arguments: ['--without-owner', '--out', path],
+        environment,
+      })
       assert.deepEqual(await program.exited, { code: 1, signal: null })
       assert.equal(program.stderr(), `${path} already exists: name a new file.\n`)
       assert.equal(readFileSync(path, 'utf8'), before)
@@ -148,11 +152,14 @@ async function provisionTwo(
     const path = join(dirname(place.dataFolder), 'trackers', `${name}.json`)
     const program = place.start({
       role: 'provision',
-      arguments: ['--out', path, '--name', name],
+      arguments: ['--without-owner', '--out', path, '--name', name],
       environment,
     })
     assert.deepEqual(await program.exited, UNIX_SUCCESS)
-    assert.match(program.stderr(), /^The credentials of workspace \d+ are in \S+\.json\n$/)
+    assert.match(
+      program.stderr(),
+      /^The credentials of workspace \d+ are in \S+\.json\nIt has no owner, /,
+    )
     const credentials: Credentials = JSON.parse(readFileSync(path, 'utf8'))
     const { tracker_secret, publishable_key, forwarding_secret } = credentials
     for (const key of [tracker_secret, publishable_key, forwarding_secret]) {

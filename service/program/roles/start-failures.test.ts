@@ -80,14 +80,17 @@ const REFUSALS: Record<string, Refusal> = {
       'http://127.0.0.1:3001 for the simulator, which "npm run simulator" starts.',
   },
   'serve without a store': { line: 'serve', message: NO_STORE },
-  'provision without a store': { line: 'provision --out /nowhere/x.json', message: NO_STORE },
+  'provision without a store': {
+    line: 'provision --without-owner --out /nowhere/x.json',
+    message: NO_STORE,
+  },
   'credential without a store': { line: 'credential list', message: NO_STORE },
   'a token file that does not exist, before anything is created': {
-    line: 'provision --out /nowhere/x.json --dataset 123 --token-from /nowhere/token',
+    line: 'provision --without-owner --out /nowhere/x.json --dataset 123 --token-from /nowhere/token',
     message: 'The token cannot be read from /nowhere/token (ENOENT).',
   },
   'a token among the arguments': {
-    line: 'provision --out /nowhere/x.json --dataset 123 --token=hidden',
+    line: 'provision --without-owner --out /nowhere/x.json --dataset 123 --token=hidden',
     message: /^Do not pass a token as an argument, because [^\n]+: put it into a file, [^\n]+\.$/,
   },
   'half of a social client': {

@@ -16,7 +16,7 @@ it('shows, sets and clears the consent categories of a tracker, and audits it', 
     return { code, stderr }
   }
   const path = join(home, 'shop.json')
-  await run('provision', '--out', path)
+  await run('provision', '--without-owner', '--out', path)
   const { tracker_id, workspace_id } = JSON.parse(readFileSync(path, 'utf8'))
   const categories = (...options: string[]) =>
     run('tracker', 'categories', '--tracker', tracker_id, ...options)
@@ -39,7 +39,7 @@ it('shows and sets whether pages share event IDs, and audits a change', async te
   const environment = { DATABASE_URL: connectionString, SIGNALBOX_DATA_DIR: dataFolder }
   const run = (...argumentList: string[]) => runCommand(argumentList, { environment })
   const path = join(home, 'shop.json')
-  const origin = ['provision', '--out', path, '--origin', 'https://shop.example']
+  const origin = ['provision', '--without-owner', '--out', path, '--origin', 'https://shop.example']
   const unasked = await run(...origin)
   assert.equal(unasked.code, 1)
   assert.match(unasked.stderr, /With --origin, say --share-page-ids on or off\. on: platforms/)

@@ -135,11 +135,20 @@ function prepareResponses(app: ServiceApp, publicOrigin: () => string): void {
   })
 }
 
-/** Fastify closes only connections of later requests; open ones would delay the shutdown. */
+/**
+ * Fastify closes only connections of later requests; open ones would delay the shutdown. Browsers
+ * and load balancers open connections ahead of any request, for which Node would wait a minute.
+ */
 function closeConnectionsOnShutdown(app: ServiceApp): void {
   let isClosing = false
+  const open = new Set<Socket>()
+  app.server.on('connection', socket => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
   app.addHook('preClose', async () => {
     isClosing = true
+    for (const socket of open) if (socket.bytesRead === 0) socket.destroy()
   })
   app.addHook('onSend', (_request, reply, payload, done) => {
     if (isClosing) reply.header('connection', 'close')

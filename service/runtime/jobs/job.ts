@@ -7,6 +7,7 @@ import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../util/time.ts'
 export const JOB_NAMES = [
   'prepare-partitions',
   'index-lists',
+  'count-event-flow',
   'replace-text-tokens',
   'make-due-reports',
   'refresh-report',

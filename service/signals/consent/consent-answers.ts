@@ -28,6 +28,8 @@ export interface AnswerText {
   isRestriction: boolean
   /** It names consent (`NO_CONSENT`), so it refuses under any name. */
   isAboutConsent: boolean
+  /** It says that a signal was there (`detected`), which is a yes of a signal alone. */
+  isPresence: boolean
 }
 
 const YES = `granted grant grants allow allowed allows accept accepted acceptance yes y true on
@@ -37,7 +39,8 @@ const YES = `granted grant grants allow allowed allows accept accepted acceptanc
   acceptera aceitar accepteren accepte
   acceptee autorise akzeptiert zugestimmt erlaubt aceptado aceptada
   aceito accettato geaccepteerd toegestaan godkand akceptovano prijato zgoda 同意 許可 许可 はい 是 да
-  dy vi так accord כן`
+  dy vi так accord כן erteilt confirmed bewilligt gegeben donne donnee otorgado otorgada concesso concessa
+  udzielona gegeven verleend givet gitt annettu udeleno`
 const YES_ALONE = 'consent consented in g t an aan'
 const NO = `denied deny denies no n false off disable disabled inactive deactivated reject
   rejected rejects rejection refuse refused refusal decline declined declines withdraw
@@ -123,6 +126,7 @@ function toAnswer(answer: Answer): AnswerText {
     isParticiple: false,
     isRestriction: false,
     isAboutConsent: false,
+    isPresence: false,
   }
 }
 
@@ -145,8 +149,11 @@ function interpretAnswer(words: string[]): AnswerText {
     isParticiple: told.some(word => PARTICIPLES.has(word)),
     isRestriction: answer === 'no' && RESTRICTION.test(words.join(' ')),
     isAboutConsent: words.includes('consent'),
+    isPresence: PRESENCE.test(words.join(' ')),
   }
 }
+
+const PRESENCE = /^(?:signal )?(?:detected|present|received|found|sent|asserted|honou?red)$/
 
 /** `PA_CONSENT_TYPE_NO_CONSENT`: any words may stand before it. */
 const NO_CONSENT = /(?:^| )(?:no|without) consent$/

@@ -5,18 +5,15 @@ import type { Member, Place } from './consent-place.ts'
 import type { ConsentMeaning, ConsentStatements } from './consent-statement.ts'
 import { parseCookieText } from './cookie-text.ts'
 import { decodeGppString, parseUsPrivacyString, US_PRIVACY_STRING } from './gpp-string.ts'
-import {
-  addCode,
-  addGppString,
-  isPurposeConsents,
-  isScalar,
-  PURPOSE_BITS,
-  readGpp,
-  readNumber,
-  readTcfPurposes,
-  type Said,
-} from './iab-codes.ts'
+import { addCode, addGppString, isScalar, readGpp, readNumber, type Said } from './iab-codes.ts'
 import { isPlausibleTcString } from './tc-string.ts'
+import {
+  addNumberedPurposes,
+  findNumberedPurposes,
+  isPurposeConsents,
+  PURPOSE_BITS,
+  readTcfPurposes,
+} from './tcf-purposes.ts'
 
 /**
  * Reads a value whose name says that it is a code of the IAB, Google or Apple. True if nothing more
@@ -28,6 +25,12 @@ export function readCoded(statements: ConsentStatements, place: Place, member: M
   if (coded !== null) return readForm(statements, place, { ...member, coded })
   if (name.toLowerCase() === 'lat' && hasLongitude(member.owner)) {
     statements.withOthers.add(place.source)
+    return true
+  }
+  if (/^iabgpp[-_]?\d{1,2}[-_]?string$/i.test(name)) return readGpp(statements, place, member)
+  const found = findNumberedPurposes(place, member)
+  if (found !== null) {
+    addNumberedPurposes(statements, place, { member, found })
     return true
   }
   const isOfPurposes = typeof value === 'object' || PURPOSE_BITS.test(String(value))

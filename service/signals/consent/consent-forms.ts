@@ -160,6 +160,8 @@ export function findMeaning(name: string): NameMeaning {
   const coded = code === undefined ? undefined : FORM_BY_NAME.get(code.toLowerCase())
   if (coded !== undefined) return { ...coded, isPlain: false }
   if (!HAS_LETTER.test(name)) return NO_MEANING
+  const purpose = findPurposeNumber(name)
+  if (purpose !== null) return purpose
   const key = name.replace(/\d+/g, '#')
   return meanings.get(key) ?? remember(key)
 }
@@ -167,6 +169,28 @@ export function findMeaning(name: string): NameMeaning {
 const HAS_DIGIT = /\d/
 /** `OTConsentStatus_C0004` is about the group `C0004`. */
 const LAST_CODE = /[_.:\s-]([A-Za-z]{1,3}\d{2,4})$/
+/** `tcf_purpose_4`, `purpose4Consent` and `iab_purpose_3_denied`. */
+const PURPOSE_NUMBER = new RegExp(
+  '^((?:(?:tcf|iab|iabtcf|gdpr|eu|v2|consent|user)[-_. ]?)*)purpose[-_. ]?(\\d{1,2})' +
+    '(?:[-_. ]?(?:is)?(?:(consent(?:s|ed)?|granted|allowed|accepted|enabled|status)|' +
+    '(denied|refused|rejected|declined|disabled|disallowed|opt_?out)))?$',
+  'i',
+)
+
+/** A single purpose by its number. Without "TCF" in the name, it may be a number of your own. */
+function findPurposeNumber(name: string): NameMeaning | null {
+  const [, prefix = '', digits, , refused] = PURPOSE_NUMBER.exec(name) ?? []
+  if (digits === undefined) return null
+  return {
+    ...NO_MEANING,
+    subject: `tcf_${Number(digits)}`,
+    isForm: /tcf|iab/i.test(prefix),
+    canGrant: refused === undefined,
+    isNegative: refused !== undefined,
+    isPlain: true,
+  }
+}
+
 const HAS_LETTER = /[^\d\s_.:-]/
 
 function remember(name: string): NameMeaning {
@@ -190,3 +214,10 @@ function findCodedEnd(name: string): NameMeaning | undefined {
 const END_PARTS_MAX = 4
 /** `user_groups` does not end with a form; `my_notice_preferences` does. */
 const SHORT_END_LENGTH = 12
+
+/** Groups of OneTrust's template with the necessary ones: those are active under any name. */
+export function isActiveGroups(value: unknown[]): boolean {
+  const isGroup = (item: unknown) =>
+    typeof item === 'string' && /^(?:C00\d\d|S?SPD_BG)$/i.test(item)
+  return value.every(isGroup) && value.some(item => /^C0001$/i.test(`${item}`))
+}

@@ -1,10 +1,12 @@
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
 import { readAnswer } from './consent-answers.ts'
+import { isActiveGroups } from './consent-forms.ts'
 import type { NameMeaning } from './consent-names.ts'
 import {
   addChoice,
   addSubject,
   findMeaningAt,
+  isRefusalOfAll,
   type Member,
   type Place,
   resolveSubject,
@@ -43,12 +45,28 @@ export function readList(statements: ConsentStatements, place: Place, member: Li
     addMissingAdvertising(statements, place, { field: member.field, isForm: false })
     return true
   }
+  if (isRefusalAlone(value) && list === null && !meaning.isLabel) {
+    addMissingAdvertising(statements, place, { field: member.field, isForm: false })
+    return true
+  }
+  const hasAdvertising = items.some(({ subject }) => subject.subject === 'advertising')
+  if (list !== 'rejected' && isActiveGroups(value) && !hasAdvertising) {
+    const isForm = meaning.isForm && items.every(isInForm)
+    addMissingAdvertising(statements, place, { field: member.field, isForm })
+    return true
+  }
   if (list === null || (value.length > 0 && items.length === 0)) {
     return isListOfUnknownServices(member) && addServices(statements, place, member)
   }
   if (list === 'rejected') addRejected(statements, place, { field: member.field, items })
   else addAccepted(statements, place, { member: { ...member, value }, items, list })
   return true
+}
+
+/** `actions: ["reject_all"]`, and not the two buttons of a banner. */
+function isRefusalAlone(value: unknown[]): boolean {
+  const answers = value.map(item => readAnswer(typeof item === 'string' ? item : null))
+  return answers.some(isRefusalOfAll) && !answers.some(({ answer }) => answer === 'yes')
 }
 
 /** `privacy_flags: ["do_not_sell"]` and `["LDU"]` say so under any name that describes nothing. */
@@ -237,9 +255,9 @@ export function addOtherVendors(
   }
 }
 
-/** Social media are not all of advertising. */
+/** Social media are not all of advertising, and neither is the storage that it needs. */
 function isOfAdvertising({ subject }: Item): boolean {
-  return subject.subject !== 'social_media'
+  return subject.subject !== 'social_media' && subject.subject !== 'tcf_1'
 }
 
 /** Didomi's `purposes: ["cookies"]` is purpose 1 alone. */

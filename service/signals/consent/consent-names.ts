@@ -8,7 +8,7 @@ import {
   WORD_KINDS,
   type WordKind,
 } from './consent-vocabulary.ts'
-import { joinProductWords, splitWords } from './consent-words.ts'
+import { findList, joinProductWords, splitWords } from './consent-words.ts'
 
 /** What a member says by its name. A name without a known subject has none. */
 export interface NameMeaning {
@@ -31,6 +31,8 @@ export interface NameMeaning {
   isSwitch: boolean
   /** Whether it names an opt-out, which one inside of another does not cancel. */
   isOptOut: boolean
+  /** Whether it says "rejected" or the like, which one inside of another does not cancel either. */
+  isSpokenRefusal: boolean
   /** Whether it is about personalization: of ads, if it is in an object about ads. */
   isPersonalization: boolean
   /** Whether a word of it is one of a choice: `onMessageChoiceSelect: "Reject"`. */
@@ -80,6 +82,7 @@ export const NO_MEANING: NameMeaning = {
   isLabel: false,
   isSwitch: false,
   isOptOut: false,
+  isSpokenRefusal: false,
   isPersonalization: false,
   mayAnswer: false,
   list: null,
@@ -160,7 +163,7 @@ function interpretWords(words: string[]): NameMeaning {
   // "GPC opt-out" says it twice.
   const isGpc = kinds.has('gpc') && kinds.has('opt_out')
   const isNegative = negations % 2 === (isGpc ? 0 : 1)
-  const subject = findSubject(counts, isNegative)
+  const subject = findSubject(counts, { words, isNegative })
   const vendor = subject === 'advertising' ? findVendor(counts, words) : null
   const lastWord = words.at(-1) ?? ''
   const hasAnswer = SWITCH_KINDS.some(kind => kinds.has(kind))
@@ -174,11 +177,12 @@ function interpretWords(words: string[]): NameMeaning {
     isLabel: kinds.has('inert') || isLabelWord(lastWord),
     isSwitch,
     isOptOut: isNegative && (subject === 'sale' || OPT_OUT_KINDS.some(kind => kinds.has(kind))),
+    isSpokenRefusal: isNegative && words.some(word => SPOKEN_REFUSAL.test(word)),
     isPersonalization: kinds.has('personalization'),
     isForm: isPlatformName(counts, { subject, isNegative }),
     mayAnswer: words.some(word => ANSWERING_WORD.test(word)),
     coded: isAttStatus(words) ? 'att' : null,
-    list: findList(words, counts, isNegative),
+    list: findList(words, kinds, isNegative),
     hasVendors: words.some(word => VENDOR_LIST_WORDS.has(word)),
     isChannel: subject === 'other' && (kinds.has('channel') || kinds.has('subscription')),
     isAboutAll: kinds.has('all'),
@@ -188,6 +192,9 @@ function interpretWords(words: string[]): NameMeaning {
     isPlain: unknown === 0,
   }
 }
+
+/** "Disabled" is none of them: `opt_out: {disabled: true}` is an opt-out that is off. */
+const SPOKEN_REFUSAL = /^(?:reject|den(?:y|ied)|declin|refus|withdr|revo[ck])/
 
 /** Words that a state of anything else (`kyc_status`) does not have. */
 const ANSWERING_WORD = /^(choices?|decision|answer|response|selection|select|interaction)$/
@@ -218,7 +225,10 @@ function findVendor(counts: WordCounts, words: string[]): string | null {
   return isVendorName(counts) && !isOfAll ? counts.vendor : null
 }
 
-function findSubject(counts: WordCounts, isNegative: boolean): ConsentSubject | null {
+function findSubject(
+  counts: WordCounts,
+  { words, isNegative }: { words: string[]; isNegative: boolean },
+) {
   const { kinds } = counts
   const has = (...names: WordKind[]) => names.some(name => kinds.has(name))
   if (has('gpc')) return 'gpc'
@@ -234,7 +244,7 @@ function findSubject(counts: WordCounts, isNegative: boolean): ConsentSubject | 
   if (has('social')) return 'social_media'
   if (has('personalization') && isNegative) return 'tracking'
   if (has('personalization', 'other_purpose')) return 'other'
-  return isAboutEverything(counts) ? 'everything' : null
+  return isAboutEverything(counts, words) ? 'everything' : null
 }
 
 /** `meta` is also a usual word for metadata, so beside an unknown word it names no platform. */
@@ -255,10 +265,12 @@ function isPlatformName(
 }
 
 /** A member about consent as a whole: `consent_given`, `cookies_accepted`, `withdrawn`. */
-function isAboutEverything({ kinds, unknown }: WordCounts): boolean {
+function isAboutEverything({ kinds, unknown }: WordCounts, words: string[]): boolean {
   if (kinds.has('interface')) return false
   if (kinds.has('opt_out') || kinds.has('withdrawal')) return true
-  if (unknown > 0 || kinds.has('ending')) return false
+  if (kinds.has('ending')) return false
+  // `mtm_consent_removed`, whatever "mtm" is.
+  if (unknown > 0) return kinds.has('refusal') && words.some(word => CONSENT_WORD.test(word))
   return kinds.has('consent') || kinds.has('refusal')
 }
 
@@ -268,32 +280,3 @@ const VENDOR_LIST_WORDS: ReadonlySet<string> = new Set(
     'integrations destinations'
   ).split(' '),
 )
-
-/** Words of lists that describe what there is, and not what was chosen. */
-const DESCRIBING_WORDS: ReadonlySet<string> = new Set(
-  'shown displayed available supported configured required visible disclosed optional'.split(' '),
-)
-
-/** Words that say of a list what was accepted; `consents` or `categories` may list anything. */
-const ACCEPTING_WORD = new RegExp(
-  '^(accept|allow|grant|given|approv|authori[sz]ed|agree|consented|permitted|enabled|activ|' +
-    'select|checked|optin|optedin)',
-)
-
-/** `consent_categories` lists those with consent; `consents` may list anything. */
-const CONSENT_LIST = /consent (?:categories|purposes|groups|scopes)$/
-
-function findList(
-  words: string[],
-  { kinds }: WordCounts,
-  isNegative: boolean,
-): NameMeaning['list'] {
-  const isOfAll = kinds.has('all') && !kinds.has('consent')
-  if (isOfAll || words.some(word => DESCRIBING_WORDS.has(word))) return null
-  if (isNegative) return 'rejected'
-  if (words.some(word => ACCEPTING_WORD.test(word)) || CONSENT_LIST.test(words.join(' '))) {
-    return 'accepted'
-  }
-  const isList = kinds.has('consent') || kinds.has('switch') || kinds.has('container')
-  return isList || words.includes('preferences') ? 'listed' : null
-}

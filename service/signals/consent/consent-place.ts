@@ -117,7 +117,7 @@ export function isOfAll(parent: Subject | null): boolean {
 /** Codes reach the objects inside, as in `hu-consent: {categories: {4: true}}`. */
 function findCodes(place: Place, { name, value, meaning }: Member): Place['codes'] {
   if (meaning.codes !== null) return meaning.codes
-  if (name.toLowerCase() === 'purposes' && isObject(value) && hasIubendaNumbers(value)) {
+  if (/purposes$/i.test(name) && isObject(value) && hasIubendaNumbers(value)) {
     return findMeaning('iubenda-purposes').codes
   }
   const { subject } = meaning
@@ -217,7 +217,7 @@ export function resolveSubject(meaning: NameMeaning, parent: Subject | null): Su
   const own = toSubject(meaning)
   if (parent === null) return own
   // `opt_out: {opted_out: true}` says it twice, and is no double negation.
-  const isRepeated = meaning.isOptOut && parent.isNegative
+  const isRepeated = (meaning.isOptOut || meaning.isSpokenRefusal) && parent.isNegative
   const isNegative = isRepeated || meaning.isNegative !== parent.isNegative
   if (meaning.isSwitch) {
     return { ...parent, isNegative, canGrant: parent.canGrant && !meaning.isNegative }
@@ -274,8 +274,8 @@ function toChoice(subject: Subject, answer: AnswerText, scope: Scope): Choice | 
 
 /** Global Privacy Control opts out by being on. Off says nothing. */
 function toGpcChoice({ vendor, isForm }: Subject, said: AnswerText): Choice | null {
-  const { answer, isOptStatement } = said
-  if (answer === 'yes' || (answer === 'no' && isOptStatement)) {
+  const { answer, isOptStatement, isPresence } = said
+  if (answer === 'yes' || isPresence || (answer === 'no' && isOptStatement)) {
     return { subject: 'gpc', vendor, meaning: 'refused', isForm: true, why: 'opted_out' }
   }
   if (!isForm) return null
@@ -285,7 +285,7 @@ function toGpcChoice({ vendor, isForm }: Subject, said: AnswerText): Choice | nu
 
 function readPermission(
   { subject, canGrant }: Subject,
-  { answer, isAboutAll }: AnswerText,
+  { answer, isAboutAll, isRefusal }: AnswerText,
   scope: Scope,
 ): ConsentMeaning | null {
   if (subject !== 'everything') {
@@ -293,6 +293,6 @@ function readPermission(
     return answer === 'no' ? 'refused' : answer
   }
   // "Not all" may be all but one, and "yes" names no advertising, unless it is to everything.
-  if (answer === 'no') return scope === 'all' && !isAboutAll ? null : 'refused'
+  if (answer === 'no') return scope === 'all' && !isAboutAll && !isRefusal ? null : 'refused'
   return answer === 'yes' && (scope !== 'one' || isAboutAll) ? 'granted' : null
 }

@@ -9,6 +9,8 @@ import {
   type Member,
   type Place,
   resolveSubject,
+  type Subject,
+  UNKNOWN_ITEM,
 } from './consent-place.ts'
 import type { ConsentStatements } from './consent-statement.ts'
 import { isNecessaryOnly } from './consent-words.ts'
@@ -18,7 +20,7 @@ import { isNecessaryOnly } from './consent-words.ts'
  * that ends in `_at` is a label.
  */
 export function readMemberAnswer({ parent }: Place, { value, meaning }: Member): AnswerText {
-  const mayBeTime = meaning.isOptOut || parent?.isNegative === true
+  const mayBeTime = meaning.isNegative || parent?.isNegative === true
   return readAnswer(mayBeTime && TIME.test(String(value)) ? true : value)
 }
 
@@ -42,6 +44,12 @@ export function readWholeText(
     addChoice(statements, place, { ...said, answer: readAnswer(true) })
     return true
   }
+  if (readModeOfItem(statements, place, member)) return true
+  const optOut = findOptOutName(member)
+  if (optOut !== null) {
+    addSubject(statements, place, { field, subject: optOut, meaning: 'refused' })
+    return true
+  }
   if (isRefusingType(member, answer, place)) {
     const named = { ...member, meaning: { ...meaning, isLabel: false, isSwitch: true } }
     addChoice(statements, place, { ...named, answer })
@@ -49,6 +57,45 @@ export function readWholeText(
   }
   if (!isNothing(member) && !isNecessaryButton(member, answer)) return false
   addMissingAdvertising(statements, place, { field, isForm: false })
+  return true
+}
+
+/**
+ * `privacy_flag: "do_not_sell"` and `data_processing_options: "LDU"` say it under any name that has
+ * no meaning of its own, as they do in a list.
+ */
+function findOptOutName({ meaning, value }: Member): Subject | null {
+  const text = value as string
+  const isFree = meaning.subject === null && !meaning.isLabel && meaning.coded === null
+  if (!isFree || text.length > OPT_OUT_NAME_LENGTH_MAX) return null
+  const said = findMeaning(text)
+  const isOptOut = said.isOptOut && said.isPlain && said.subject !== 'everything'
+  return isOptOut ? { ...resolveSubject(said, null), isForm: false } : null
+}
+
+const OPT_OUT_NAME_LENGTH_MAX = 40
+
+/**
+ * Piano has the answer to a purpose as its mode, `consents: {AD: {mode: "opt-out"}}`. A mode beside
+ * another answer is the model of the consent, and so is that of consent as a whole.
+ */
+function readModeOfItem(statements: ConsentStatements, place: Place, member: Member): boolean {
+  const { name, owner, field } = member
+  const isOfNumber = place.parent === null && /\.\d{1,3}$/.test(place.path)
+  const parent = isOfNumber ? UNKNOWN_ITEM : place.parent
+  if (parent === null || parent.isNegative || !/^mode$/i.test(name)) return false
+  const { isForm } = findMeaning(place.path.split('.').at(-1) ?? '')
+  const isOfWhole = parent.subject === 'everything' && !parent.isForm && !isForm
+  const isOfOther = parent.subject === 'other' && (parent !== UNKNOWN_ITEM || place.isItem)
+  const hasAnswer = Object.keys(owner).some(
+    other => other !== name && ['yes', 'no'].includes(readAnswer(owner[other]).answer),
+  )
+  if (isOfWhole || isOfOther || hasAnswer) return false
+  const { answer, isOptStatement } = readAnswer(member.value)
+  const isRefused = (answer === 'no' && isOptStatement) || isNecessaryOnly(String(member.value))
+  if (!isRefused && answer !== 'yes') return false
+  const subject = parent === UNKNOWN_ITEM ? ({ ...parent, subject: 'everything' } as const) : parent
+  addSubject(statements, place, { field, subject, meaning: isRefused ? 'refused' : 'permitted' })
   return true
 }
 
@@ -89,7 +136,7 @@ function isRefusingType(
 ): boolean {
   if (!answer.isRefusal) return false
   if (answer.isAboutConsent && /(?:type|mode|status|state|result)$/i.test(name)) return true
-  if (/transaction[-_ ]?type$/i.test(name)) return true
+  if (/transaction[-_ ]?type$/i.test(name) || MODE_OF_PERSON.test(name)) return true
   if (/event[-_ ]?type$/i.test(name) || EVENT_NAME.test(field)) return !answer.isOptStatement
   if (meaning.isConsent && /(?:button|click|clicked)$/i.test(name)) return true
   if (BANNER_NAME.test(name)) return BANNER_REFUSAL.test(String(value))
@@ -99,6 +146,9 @@ function isRefusingType(
   const isItem = parent !== null && parent.subject !== 'other' && !answer.isOptStatement
   return isItem || isRefusalOfAll(answer)
 }
+
+/** `visitor_mode: "optout"` is about the person; another mode is the model of the consent. */
+const MODE_OF_PERSON = /^(?:visitor|user|person|customer)(?:[-_ ]?(?:privacy|consent))?[-_ ]?mode$/i
 
 /** `user_choice: {type: "reject"}` */
 const CHOICE_PATH = /\.[\w-]*(?:choice|decision|answer|response|selection|interaction)$/i

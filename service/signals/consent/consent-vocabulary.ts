@@ -67,7 +67,7 @@ const WORDS: Record<WordKind, string> = {
     general ok okay signal signals command subcommand`,
   all: 'all everything every full',
   negation: 'not no non never dont without off missing absent lack lacking',
-  refusal: `stop stopped consentless unconsented denials refusals rejections deny denied denies
+  refusal: `exclusion exclusions suppression suppressions blocklist stop stopped consentless unconsented denials refusals rejections deny denied denies
     denying denial decline declined
     declines refuse refused refuses
     refusal reject rejected rejects rejecting rejection disallow disallowed disable disabled block
@@ -80,7 +80,7 @@ const WORDS: Record<WordKind, string> = {
     phone telephone call calls telemarketing newsletter newsletters whatsapp messenger post postal
     letter letters fax viber telegram chat login`,
   subscription: 'subscription subscriptions subscribe subscribed unsubscribe unsubscribed',
-  other_purpose: `ga analytics analytic analytical analysis statistics statistic statistical
+  other_purpose: `ga mtm analytics analytic analytical analysis statistics statistic statistical
     stats statistik statistiques estadisticas performance measurement measurements mesure messung
     medicion functional functionality functionalities fonctionnel funktional preference
     preferences necessary necessaires essential essentials notwendig required strictly strict

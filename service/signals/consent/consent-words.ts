@@ -1,4 +1,4 @@
-import { VENDOR_BY_WORD, WORD_KINDS } from './consent-vocabulary.ts'
+import { VENDOR_BY_WORD, WORD_KINDS, type WordKind } from './consent-vocabulary.ts'
 
 /**
  * The words of a text in lower case and without accents: camelCase, separators, known compounds
@@ -108,6 +108,8 @@ const PHRASES: readonly Phrase[] = [
   ['third parties', 'thirdparty'],
   ['3rd party', 'thirdparty'],
   ['rd party', 'thirdparty'],
+  ['non iab', 'iab'],
+  ['non tcf', 'tcf'],
   ['non essential', 'nonessential'],
   ['non necessary', 'nonessential'],
   ['not essential', 'nonessential'],
@@ -217,4 +219,34 @@ export function joinProductWords(words: string[]): string[] {
     .join(' ')
     .replace(/\b(?:conversions?|events?) api\b/, 'capi')
     .split(' ')
+}
+
+/** Words of lists that describe what there is, and not what was chosen. */
+const DESCRIBING_WORDS: ReadonlySet<string> = new Set(
+  'shown displayed available supported configured required visible disclosed optional'.split(' '),
+)
+
+/** Words that say of a list what was accepted; `consents` or `categories` may list anything. */
+const ACCEPTING_WORD = new RegExp(
+  '^(accept|allow|grant|given|approv|authori[sz]ed|agree|consented|permitted|enabled|activ|' +
+    'select|checked|optin|optedin)',
+)
+
+/** `consent_categories` lists those with consent; `consents` may list anything. */
+const CONSENT_LIST = /consent (?:categories|purposes|groups|scopes)$/
+
+/** What a name lists, by its words: what was accepted, what was rejected, or either. */
+export function findList(
+  words: string[],
+  kinds: ReadonlySet<WordKind>,
+  isNegative: boolean,
+): 'accepted' | 'rejected' | 'listed' | null {
+  const isOfAll = kinds.has('all') && !kinds.has('consent')
+  if (isOfAll || words.some(word => DESCRIBING_WORDS.has(word))) return null
+  if (isNegative) return 'rejected'
+  if (words.some(word => ACCEPTING_WORD.test(word)) || CONSENT_LIST.test(words.join(' '))) {
+    return 'accepted'
+  }
+  const isList = kinds.has('consent') || kinds.has('switch') || kinds.has('container')
+  return isList || words.includes('preferences') ? 'listed' : null
 }

@@ -113,7 +113,23 @@ function parsePairs(text: string): object | null {
       if (members.length > 0 && members.length >= parts.length - 1) return fromMembers(members)
     }
   }
-  return null
+  return parseAnsweredNames(text)
+}
+
+/** `ads-denied|stats-granted`: two or more names, each with an answer. */
+const ANSWERED_NAME = new RegExp(
+  '^([a-z][\\w ]*)-(yes|no|on|off|true|false|[01]|granted|denied|allow(?:ed)?|deny|' +
+    'accept(?:ed)?|reject(?:ed)?|declined|refused)$',
+  'i',
+)
+
+function parseAnsweredNames(text: string): object | null {
+  const parts = text.split(/[,;|]\s*/).filter(isFilled)
+  const members = parts.flatMap((part): [string, string][] => {
+    const [, name, answer] = ANSWERED_NAME.exec(part.trim()) ?? []
+    return name === undefined || answer === undefined ? [] : [[name, answer]]
+  })
+  return parts.length > 1 && members.length === parts.length ? fromMembers(members) : null
 }
 
 function isFilled(part: string): boolean {

@@ -80,7 +80,15 @@ function decode(text: string): GppChoices | null {
   if (!GPP_STRING.test(text)) return null
   const [header = '', ...sections] = text.split('~', SECTIONS_MAX + 2)
   const ids = header.length <= HEADER_LENGTH_MAX ? readSectionIds(header) : null
-  if (ids === null || ids.length !== sections.length) return null
+  return ids === null || ids.length !== sections.length ? null : readSections(ids, sections)
+}
+
+/** Decodes one section without a header, as mobile SDKs store it: `IABGPP_7_String`. */
+export function decodeGppSection(id: number, section: string): GppChoices {
+  return readSections([id], [section.slice(0, GPP_STRING_LENGTH_MAX)])
+}
+
+function readSections(ids: number[], sections: string[]): GppChoices {
   const sectionOf = (id: number) => sections[ids.indexOf(id)] ?? null
   const canada = sectionOf(TCF_CANADA_SECTION)
   const canadaPurposes = canada === null ? null : readCanadaSection(canada)

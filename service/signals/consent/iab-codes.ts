@@ -1,5 +1,4 @@
-import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
-import { readAnswer } from './consent-answers.ts'
+import { isObject } from '../../runtime/util/is-object.ts'
 import type { CodedForm } from './consent-names.ts'
 import type { Member, Place } from './consent-place.ts'
 import type {
@@ -8,7 +7,7 @@ import type {
   ConsentStatements,
   ConsentSubject,
 } from './consent-statement.ts'
-import { decodeGppString } from './gpp-string.ts'
+import { decodeGppSection, decodeGppString } from './gpp-string.ts'
 
 /** What a code says. */
 export type Said = Pick<ConsentStatement, 'subject' | 'meaning'> &
@@ -47,7 +46,7 @@ export function addGppString(
   place: Place,
   { field, text }: NamedText,
 ): void {
-  const decoded = typeof text === 'string' && text !== '' ? decodeGppString(text) : null
+  const decoded = decodeText(field, text)
   const why = 'gpp_opt_out'
   if (decoded === null) {
     const meaning = text === null || text === undefined || text === '' ? 'unset' : 'unclear'
@@ -65,105 +64,22 @@ export function addGppString(
   }
 }
 
+/** A mobile SDK has each section under its number, `IABGPP_7_String`, also without the header. */
+const SECTION_FIELD = /(?:^|\.)iabgpp[-_]?(\d{1,2})[-_]?string$/i
+
+function decodeText(field: string, text: unknown) {
+  if (typeof text !== 'string' || text === '') return null
+  const id = SECTION_FIELD.exec(field)?.[1]
+  return id === undefined || text.startsWith('D')
+    ? decodeGppString(text)
+    : decodeGppSection(Number(id), text)
+}
+
 const US_MEANINGS = { refused: 'refused', allowed: 'permitted', absent: 'unset' } as const
-
-/** The purposes of a TC object: `purpose.consents`, or a list or an object of their numbers. */
-export function isPurposeConsents({ path, source }: Place, name: string, value: unknown): boolean {
-  const isInPurpose = /(^|\.)purposes?$/i.test(path) && /^consents?$/i.test(name)
-  // The TCF leaves out a purpose without consent, so an empty map refuses all of them.
-  if (isInPurpose && isEmptyObject(value)) return !/s$/i.test(path) || source === 'tcf'
-  if (isInPurpose && typeof value === 'string') return PURPOSE_BITS.test(value)
-  const isTcfPurposes = (source === 'tcf' || TCF_PATH.test(path)) && /^purposes?$/i.test(name)
-  if (isTcfPurposes && isListOfItems(value)) return true
-  if (!hasNumbers(value)) return false
-  if (isInPurpose || isTcfPurposes) return true
-  const isList = Array.isArray(value) || hasTcfNumbers(value as UntrustedObject)
-  return /^purposes$/i.test(name) && isList
-}
-
-const TCF_PATH = /(?:^|\.)(?:tcf\w*|tc_?data|iab_?tcf\w*)$/i
-
-/** `[{id: 1, consent: true}]`, as Usercentrics and others have the purposes. */
-function isListOfItems(value: unknown): value is UntrustedObject[] {
-  const isItem = (item: unknown) =>
-    isObject(item) && isPurposeId(item.id) && Object.hasOwn(item, 'consent')
-  return Array.isArray(value) && value.length > 0 && value.every(isItem)
-}
-
-function isEmptyObject(value: unknown): boolean {
-  return isObject(value) && Object.keys(value).length === 0
-}
 
 /** Objects are not converted to text: one of them may have its own idea of `toString`. */
 export function isScalar(value: unknown): value is string | number {
   return typeof value === 'string' || typeof value === 'number'
-}
-
-function isPurposeId(value: unknown): boolean {
-  return isScalar(value) && /^\d{1,2}$/.test(`${value}`)
-}
-
-function hasNumbers(value: unknown): boolean {
-  const keys = Array.isArray(value) ? value : isObject(value) ? Object.keys(value) : []
-  return keys.some(isPurposeId)
-}
-
-/** iubenda numbers its own purposes, from 1 to 5; without a fifth one, they are of the TCF. */
-function hasTcfNumbers(value: UntrustedObject): boolean {
-  return Object.keys(value).some(key => Number(key) > 5) || !Object.hasOwn(value, '5')
-}
-
-/** IDs in an object, a list or a text, or the bits of the mobile key `IABTCF_PurposeConsents`. */
-export function readTcfPurposes(
-  statements: ConsentStatements,
-  { field, value, owner, name }: Member,
-): boolean {
-  const consented = listConsented(name, value)
-  if (consented === null) return false
-  const implied = /express/i.test(name) ? listConsented(name, owner.PurposesImpliedConsent) : null
-  statements.tcPurposes.push({
-    field,
-    consented: new Set(consented),
-    implied: new Set(implied ?? []),
-    isBlank: isEmptyObject(value),
-  })
-  return true
-}
-
-/** A bit for each purpose, as mobile SDKs have them. */
-export const PURPOSE_BITS = /^[01]{4,24}$/
-
-const NUMBER_LIST = /^[\s,|]*\d{1,2}(?:[\s,|]+\d{1,2})*[\s,|]*$/
-
-function listConsented(name: string, value: unknown): number[] | null {
-  if (typeof value === 'string' && /[,|]/.test(value) && NUMBER_LIST.test(value)) {
-    return value.match(/\d+/g)?.map(Number) ?? []
-  }
-  // `NONE`, as Sourcepoint says of all purposes.
-  if (typeof value === 'string' && readAnswer(value).answer === 'no') return []
-  // The key of a mobile app has a bit for each purpose up to the last one that is consented.
-  const bits = /iabtcf/i.test(name) ? /^[01]{1,24}$/ : PURPOSE_BITS
-  if (typeof value === 'string' && bits.test(value)) {
-    return [...value].flatMap((bit, index) => (bit === '1' ? [index + 1] : []))
-  }
-  if (isListOfBooleans(value)) {
-    return value.flatMap((consent, index) => (consent ? [index + 1] : []))
-  }
-  if (Array.isArray(value) && value.length === 0) return []
-  if (isListOfItems(value)) {
-    const consents = value.filter(({ consent }) => readAnswer(consent).answer === 'yes')
-    return consents.map(({ id }) => Number(id))
-  }
-  if (isEmptyObject(value)) return []
-  if (!hasNumbers(value)) return null
-  if (Array.isArray(value)) return value.filter(isPurposeId).map(Number)
-  return Object.entries(value as UntrustedObject)
-    .filter(([, consent]) => readAnswer(consent).answer === 'yes')
-    .map(([purpose]) => Number(purpose))
-}
-
-function isListOfBooleans(value: unknown): value is boolean[] {
-  return Array.isArray(value) && value.length > 3 && value.every(item => typeof item === 'boolean')
 }
 
 const ATT_MEANINGS: Readonly<Record<string, ConsentMeaning>> = {

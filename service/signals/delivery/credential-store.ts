@@ -25,8 +25,9 @@ interface CredentialChange {
 
 /**
  * Replaces the credential of a destination and activates it, since it was paused because of the old
- * credential. Wakes the workers to send what waits. False when the destination does not exist. The
- * entry in the log of the workspace names the destination and the changed members of its target.
+ * credential; one that a person paused stays paused. Wakes the workers to send what waits. False
+ * when the destination does not exist. The entry in the log of the workspace names the destination
+ * and the changed members of its target.
  */
 export async function setCredential(
   context: AuditedContext,
@@ -157,8 +158,9 @@ async function replaceCredential(
     .set({
       sealed_credential: sealedCredential,
       config: sql`config || ${JSON.stringify(config)}::jsonb`,
-      status: 'active',
-      status_reason: null,
+      // A person who paused it resumes it; the new credential is used from then on.
+      status: sql`case when paused_at is null then 'active' else status end`,
+      status_reason: sql`case when paused_at is null then null else status_reason end`,
       next_probe_at: null,
       failed_probes: 0,
       updated_at: at,

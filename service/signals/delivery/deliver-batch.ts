@@ -57,8 +57,8 @@ const TRIAL_EVENTS_MAX = 10
 
 /**
  * Delivers one batch of a queue: claims it, reviews each event, sends what may be sent, settles. No
- * transaction is open while the platform answers. If this process dies, the lease returns the
- * deliveries; they are sent again with the same event ID and time.
+ * transaction is open meanwhile. If this process dies, the lease returns the deliveries, which are
+ * sent again with the same event ID and time.
  */
 export function deliverDueBatch(
   context: DeliveryContext,
@@ -131,9 +131,8 @@ interface SingleDelivery {
 }
 
 /**
- * Sends one waiting delivery immediately, due or not, with a single attempt: what the platform does
- * not accept has failed. It also tries an inactive destination, since the answer shows whether the
- * destination works again.
+ * Sends one waiting delivery at once, due or not, with a single attempt: what is not accepted has
+ * failed. It also tries an inactive destination, since the answer shows whether it works again.
  */
 export async function deliverNow(
   common: DeliveryContext,
@@ -181,6 +180,11 @@ async function reviewAndSend(
   const toSend = { batch, deliveries, possibleDuplicates, retryPolicy }
   const { platform, platforms, credentialKeys } = context
   const { destination } = batch
+  // Paused after this worker found the queue. A test purchase is sent all the same.
+  if (destination.pausedAt && retryPolicy !== NO_RETRY_POLICY) {
+    await settleUnsent(context, toSend, { unsent: deliveries, reason: 'handed_back' })
+    return { kind: 'untried' }
+  }
   const opened = openCredential(credentialKeys, destination.id, destination.sealedCredential)
   if (opened === null) {
     await settleUnsent(context, toSend, { unsent: deliveries, reason: 'credential_unreadable' })

@@ -61,11 +61,15 @@ export async function postponeProbe({ query }: Database, pause: DestinationPause
     .where('tracker_id', '=', pause.trackerId)
     .where('id', '=', pause.destinationId)
     .where('status', '=', 'inactive')
+    .where('paused_at', 'is', null)
     .where('sealed_credential', '=', pause.sealedCredential)
     .execute()
 }
 
-/** Activates the destination. False when it was active already, or has another credential. */
+/**
+ * Activates the destination. False when it was active already, has another credential, or a person
+ * paused it.
+ */
 export async function resumeDestination(
   { query }: Database,
   probed: UsedDestination,
@@ -82,6 +86,7 @@ export async function resumeDestination(
     .where('tracker_id', '=', probed.trackerId)
     .where('id', '=', probed.destinationId)
     .where('status', '=', 'inactive')
+    .where('paused_at', 'is', null)
     .where('sealed_credential', '=', probed.sealedCredential)
     .returning('id')
     .executeTakeFirst()
@@ -89,8 +94,8 @@ export async function resumeDestination(
 }
 
 /**
- * Lets the workers try a paused destination at once. Returns null when the tracker has no such
- * destination; an active one does not change.
+ * Lets the workers try a destination that the platform rejected at once. Returns null when the
+ * tracker has no such destination; an active one, and one that a person paused, do not change.
  */
 export async function scheduleProbe(
   { query }: Transaction,
@@ -102,6 +107,7 @@ export async function scheduleProbe(
     .where('tracker_id', '=', trackerId)
     .where('id', '=', destinationId)
     .where('status', '=', 'inactive')
+    .where('paused_at', 'is', null)
     .execute()
   const row = await query
     .selectFrom('destinations')

@@ -67,6 +67,8 @@ export const PAUSE_SENTENCES: Record<PauseReason, string> = {
     "The stored credential cannot be opened with this server's SIGNALBOX_CREDENTIAL_KEY.",
   /** The platform cannot parse the destination's `config`. */
   configuration_invalid: INVALID_CONFIGURATION,
+  /** An owner or an administrator; only they resume it. */
+  paused_by_user: 'A person paused this destination.',
   /** The name of the platform follows. */
   platform_not_installed: 'This server has no plug-in for the platform',
 }

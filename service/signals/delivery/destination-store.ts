@@ -30,6 +30,10 @@ export interface Destination {
   backoff: Backoff | null
   /** Which events it gets, and under which names. */
   routing: DestinationRouting
+  /** What people call it; null: its platform and target name it. */
+  name: string | null
+  /** When a person paused it: only a person resumes it. Null when no person did. */
+  pausedAt: Date | null
 }
 
 /** A worker's circuit for a destination, as the last worker that sent something saw it. */
@@ -92,6 +96,8 @@ export function destinationOf(row: Selectable<Tables['destinations']>): Destinat
     updatedAt: row.updated_at,
     backoff: backoffOf(row),
     routing: parseStoredRouting(row.routing),
+    name: row.name,
+    pausedAt: row.paused_at,
   }
 }
 
@@ -227,6 +233,38 @@ export async function updateRouting(
   const row = await query
     .updateTable('destinations')
     .set({ routing: JSON.stringify(routing), updated_at: at })
+    .where('tracker_id', '=', trackerId)
+    .where('id', '=', destinationId)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  return destinationOf(row)
+}
+
+/** What a person may change of a destination at any time. */
+export interface DestinationUpdate {
+  name?: string | null
+  /** A pause replaces a reason of the platform; without one the destination is active again. */
+  pause?: { reason: string } | null
+}
+
+export async function updateDestination(
+  { query }: Transaction,
+  { trackerId, destinationId }: DestinationKey,
+  { name, pause, at }: DestinationUpdate & { at: Date },
+): Promise<Destination> {
+  const row = await query
+    .updateTable('destinations')
+    .set({
+      updated_at: at,
+      ...(name !== undefined && { name }),
+      ...(pause !== undefined && {
+        status: pause ? 'inactive' : 'active',
+        status_reason: pause?.reason ?? null,
+        paused_at: pause ? at : null,
+        next_probe_at: null,
+        failed_probes: 0,
+      }),
+    })
     .where('tracker_id', '=', trackerId)
     .where('id', '=', destinationId)
     .returningAll()

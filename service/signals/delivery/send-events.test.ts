@@ -188,9 +188,12 @@ it('sends the groups of a platform in requests of their own, each halved for its
     const outcome: SendOutcome = ids.includes('bad') ? 'permanent' : 'accepted'
     return { outcome, waitSeconds: 0, httpStatus: 200, traceId: null, answer: null, error: null }
   }
+  const splitBatch = (all: readonly OutboundEvent[]) => [
+    ...Map.groupBy(all, ({ actionSource }) => actionSource).values(),
+  ]
   const { lastAnswer, unsent } = await sendEvents(
     {
-      platform: { groupOf: ({ actionSource }: OutboundEvent) => actionSource, send } as never,
+      platform: { splitBatch, send } as never,
       connection: { target: {}, accessToken: 'token', testCode: null },
       now: () => NOW,
       canStart: () => true,

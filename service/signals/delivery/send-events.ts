@@ -52,7 +52,7 @@ export async function sendEvents(
   sender: Sender,
   deliveries: readonly OutboundDelivery[],
 ): Promise<SentBatch> {
-  const waiting = groupDeliveries(sender.platform, deliveries)
+  const waiting = splitDeliveries(sender, deliveries)
   let lastAnswer: SendAnswer | null = null
   for (let batch = waiting.pop(); batch; batch = waiting.pop()) {
     const budgetWaitSeconds = sender.canStart() ? await sender.takeRequest() : 0
@@ -72,13 +72,15 @@ export async function sendEvents(
   return { lastAnswer, unsent: waiting.flat(), budgetWaitSeconds: 0 }
 }
 
-/** The batches of the groups of a platform, the first event's last: the last one is sent first. */
-function groupDeliveries(
-  { groupOf }: Pick<Platform, 'groupOf'>,
+/** The events of each request. The first one is at the end, because the last one is sent first. */
+function splitDeliveries(
+  { platform, connection }: Pick<Sender, 'platform' | 'connection'>,
   deliveries: readonly OutboundDelivery[],
 ): (readonly OutboundDelivery[])[] {
-  if (groupOf === undefined) return [deliveries]
-  return [...Map.groupBy(deliveries, ({ event }) => groupOf(event)).values()].reverse()
+  if (platform.splitBatch === undefined) return [deliveries]
+  const byEvent = new Map(deliveries.map(delivery => [delivery.event, delivery]))
+  const parts = platform.splitBatch([...byEvent.keys()], connection)
+  return parts.map(events => events.flatMap(event => byEvent.get(event) ?? [])).reverse()
 }
 
 function stopsBatch(answer: SendAnswer): boolean {

@@ -22,6 +22,8 @@ interface DeliveryTables {
     backoff_since: Date | null
     backoff_until: Date | null
     routing: Generated<string>
+    name: string | null
+    paused_at: Date | null
   }
   delivery_queue: {
     tracker_id: string

@@ -6,6 +6,7 @@ import type { Order } from '../events/order-value.ts'
 import type { PageWithdrawal } from '../events/page-withdrawal-store.ts'
 import type { StoredAttempt } from './attempt-store.ts'
 import type { StoredDelivery } from './delivery-store.ts'
+import { findPauseReason } from './destination-health.ts'
 import { purchaseWaitSentence } from './order-explanation.ts'
 import type { Match } from './page-event-store.ts'
 import { heldSentence } from './page-explanation.ts'
@@ -110,9 +111,13 @@ function pausedSentences(
 ): string[] {
   const { destinationProblem, nextProbeAt, nextAttemptAt } = delivery
   const isLater = nextAttemptAt !== null && nextAttemptAt > at
+  const isByPerson = findPauseReason(destinationProblem) === 'paused_by_user'
   return [
-    `Waiting: the destination is paused (${toSentence(destinationProblem ?? '')}) ` +
-      'It is sent as soon as the destination works again; no attempt is used up.',
+    isByPerson
+      ? 'Waiting: a person paused the destination. It is sent when a person resumes the ' +
+        'destination; no attempt is used up.'
+      : `Waiting: the destination is paused (${toSentence(destinationProblem ?? '')}) ` +
+        'It is sent as soon as the destination works again; no attempt is used up.',
     isLater ? `It is not sent before ${nextAttemptAt.toISOString()}.` : '',
     nextProbeAt && nextProbeAt > at ? `One event tries it at ${nextProbeAt.toISOString()}.` : '',
     windowEndsAt ? `The platform accepts the event until ${windowEndsAt.toISOString()}.` : '',

@@ -129,6 +129,17 @@ interface EventTables {
     slot: number
     count: number
   }
+  event_flow_days: {
+    tracker_id: string
+    received_on: string
+    counted_until: Date
+    counted_at: Date
+    events: number
+    accepted: number
+    waiting: number
+    milliseconds: number
+    flow: string
+  }
 }
 
 declare module '../../runtime/db/tables.ts' {
@@ -151,4 +162,5 @@ export const EVENT_PLACEMENTS: Record<keyof EventTables, TablePlacement> = {
   secret_event_names: 'distributed',
   order_keys: 'distributed',
   free_text_scans: 'distributed',
+  event_flow_days: 'distributed',
 }

@@ -6,15 +6,21 @@
 /** What a variable leaves in a text when it was never filled, in any field. Lower case. */
 const UNFILLED_TEXTS = ['undefined', '[object object]', '(not set)', '-']
 
-/** Objects as text, dashes, and templates that no program has filled. */
-const UNFILLED_FORM =
-  /^(?:\[object \w+\]|[-\u2010-\u2015]+|\{\{.*\}\}|\$\{.*\}|<%.*%>|%%.*%%|\[\[.*\]\])$/s
+/** Objects as text, marks alone, and templates that no program has filled. An ID may be `{7}`. */
+const UNFILLED_FORM = new RegExp(
+  '^(?:\\[object \\w+\\]|[!-/:-@\\[-`{-~\\u2010-\\u2015]+|\\{\\{.*\\}\\}|[$#]\\{.*\\}|<%.*%>|%%.*%%|\\[\\[.*\\]\\]|' +
+    '\\*\\|.*\\|\\*|__[a-z_]+__|\\{[a-z_. ]+\\}|<[a-z_. ]+>|\\[[a-z_. ]+\\])$',
+  'su',
+)
 
 /** Only in IDs: Null, Nan and Nil are names of people, and None is a town. */
-const EMPTY_ID_TEXTS = ['null', 'none', 'nan', 'n/a', 'nil', '(null)', '(none)', '#n/a']
+const EMPTY_ID_TEXTS = [
+  ...['null', 'none', 'nan', 'n/a', 'nil', '(null)', '(none)', '#n/a', 'not set', 'unknown'],
+  ...['(unknown)', '(not provided)', '(empty)', 'n\\a', 'true', 'false'],
+]
 
 /** The IDs of guests in many shops. */
-export const GUEST_IDS = ['0', '00000000-0000-0000-0000-000000000000']
+export const GUEST_IDS = [...['0', '00000000-0000-0000-0000-000000000000', 'guest', 'anonymous']]
 
 const UNFILLED = new Set(UNFILLED_TEXTS)
 const EMPTY_IDS = new Set(EMPTY_ID_TEXTS)

@@ -110,7 +110,7 @@ export function testPurchaseRoutes(
     async handler({ tracker: { trackerId }, params, body }, reply) {
       const sending = { ...requirePlatform(delivery), erasureKey }
       const { destination: destinationId } = readPathParameters(params, 'destination')
-      const purchase = await send(sending, { trackerId, destinationId, body })
+      const { purchase } = await send(sending, { trackerId, destinationId, body })
       if (purchase.status === 'accepted') return reply.code(200).send(purchase)
       // A retry would send another purchase.
       return reply.code(502).header('x-should-retry', 'false').send(purchase)

@@ -17,6 +17,7 @@ import {
 import { type Destination, findDestination } from '../delivery/destination-store.ts'
 import { reserveDeliveryIds } from '../delivery/plan-store.ts'
 import { findPlatformNames } from '../delivery/routing.ts'
+import { platformMessage } from '../delivery/waiting-explanation.ts'
 import type { EventRef } from '../events/event-columns.ts'
 import { type EventRecord, type IdentityPayload, SPACE_NUMBERS } from '../events/event-record.ts'
 import { createRandomTokenMaker } from '../events/free-text.ts'
@@ -39,6 +40,12 @@ export function requirePlatform(delivery: DeliveryContext | null): DeliveryConte
   return delivery
 }
 
+export interface SentTestPurchase {
+  purchase: TestPurchase
+  /** What the platform said against it, as a sentence; null when it said nothing. */
+  reason: string | null
+}
+
 interface TestPurchaseRequest {
   trackerId: string
   destinationId: string
@@ -48,12 +55,12 @@ interface TestPurchaseRequest {
 /**
  * sendTestPurchase: stores a purchase without identity and sends it immediately as a test event.
  * Throws a 404 refusal for an unknown destination, and a 422 refusal while test mode is off or for
- * an invalid body. Returns the platform's result, accepted or not.
+ * an invalid body. Returns the platform's result, accepted or not, and its reason.
  */
 export async function sendTestPurchase(
   context: DeliveryContext,
   { trackerId, destinationId, body }: TestPurchaseRequest,
-): Promise<TestPurchase> {
+): Promise<SentTestPurchase> {
   const { database } = context
   assertDestinationId(destinationId)
   const destination = await findDestination(database, trackerId, destinationId)
@@ -99,14 +106,15 @@ async function readResult(
   database: Database,
   trackerId: string,
   event: EventRef,
-): Promise<TestPurchase> {
+): Promise<SentTestPurchase> {
   const [delivery] = await findDeliveries(database, trackerId, [event])
   if (!delivery) throw new Error(`found no delivery of event ${event.eventId}`)
-  return {
+  const purchase = {
     event_id: event.eventId,
     status: storedText(delivery.status),
     trace_id: delivery.platformTraceId,
   }
+  return { purchase, reason: platformMessage(delivery) || null }
 }
 
 const VALUE_DEFAULT = '1.00'

@@ -198,8 +198,11 @@ export interface Platform<Target = unknown> {
   canMatchPerson(identity: PlatformIdentity, clickIds: Record<string, string>): boolean
   /** Why the platform would reject this event and its whole batch; null if it would not. */
   validateEvent(event: OutboundEvent): SendError | null
-  /** For a platform that takes not every event in every request: a request is of one group. */
-  groupOf?(event: OutboundEvent): string
+  /** For a platform that takes not every event in every request: the events of each request. */
+  splitBatch?(
+    events: readonly OutboundEvent[],
+    connection: Connection<Target>,
+  ): readonly (readonly OutboundEvent[])[]
   /** Whether a copy counts once (the default). If not, no usable answer ends the delivery. */
   isDeduplicated?(event: OutboundEvent): boolean
   /** Sends one batch. Never throws: network errors are outcomes. */

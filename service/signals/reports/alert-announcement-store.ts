@@ -20,7 +20,8 @@ export interface Problem {
 }
 
 /**
- * Open alerts, and destinations that are inactive or have been unreachable since a time. Both parts
+ * Open alerts, and destinations that are inactive or have been unreachable since a time, without
+ * those that a person paused, because people know of these. Both parts
  * read partial indexes that hold problems only. Citus joins them by tracker.
  */
 function openProblems(unreachableSince: Date) {
@@ -46,6 +47,7 @@ function openProblems(unreachableSince: Date) {
       select case when destinations.status = 'inactive' then 'inactive' else 'unreachable' end
     ) as state(name)
     where (destinations.status = 'inactive' or destinations.backoff_cause = 'unreachable')
+      and destinations.paused_at is null
       and (destinations.status = 'inactive'
         or destinations.backoff_since <= ${unreachableSince}::timestamptz)`
 }

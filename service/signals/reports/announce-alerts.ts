@@ -189,6 +189,7 @@ function describeProblem({ kind, reason, since }: Problem, place: string): strin
 const UNUSABLE = 'its credential cannot be used'
 
 const INACTIVE_CAUSES: Record<PauseReason, string> = {
+  paused_by_user: 'a person paused it',
   credential_rejected: 'the platform rejects the credential',
   configuration_rejected: 'the platform rejects the configuration',
   credential_unreadable: UNUSABLE,

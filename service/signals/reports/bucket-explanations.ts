@@ -175,7 +175,7 @@ const OUTCOME_SENTENCES: Record<FailureReason | HeldReason, string> = {
   not_deduplicated: 'The platform removes no copies, so the event is not sent a second time.',
   handed_back: 'The event was handed back unsent until the time for retries was over.',
   outside_window: 'The event was older than the platform takes.',
-  no_signal: 'The event carries no signal of consent that this platform needs.',
+  no_signal: 'Consent signals came with the event, and none of them grants this platform.',
   possible_refusal: 'A signal of consent could not be read and may be a refusal.',
   consent_refused_for_platform: 'The person refused this platform.',
   consent_not_decided: 'Consent was not decided for this platform when the event was accepted.',

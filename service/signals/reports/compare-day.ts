@@ -207,10 +207,12 @@ interface DayReader {
 /** A reader of the platform's counts, or why there is none. */
 function createDayReader(
   { platforms, credentialKeys }: ReportContext,
-  { id, platform: name, config, status, sealedCredential }: Destination,
+  { id, platform: name, config, status, pausedAt, sealedCredential }: Destination,
   day: string,
 ): DayReader | NonNullable<ReportDetails['unavailable']> {
-  if (status === 'inactive') return { cause: 'destination_inactive', sentence: PAUSED }
+  // A pause of a person says nothing against the credential.
+  if (status === 'inactive' && pausedAt === null)
+    return { cause: 'destination_inactive', sentence: PAUSED }
   const opened = openCredential(credentialKeys, id, sealedCredential)
   if (!opened) return { cause: 'credential_unreadable', sentence: NO_CREDENTIAL }
   const platform = platforms.find(name)

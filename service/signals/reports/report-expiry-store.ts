@@ -7,6 +7,7 @@ export const EXPIRY_BATCH_REPORTS = 1_000
 const DAILY_TABLES = [
   ['reconciliation_reports', 'report_date'],
   ['emq_snapshots', 'measured_on'],
+  ['event_flow_days', 'received_on'],
 ] as const
 
 type DailyTable = (typeof DAILY_TABLES)[number]

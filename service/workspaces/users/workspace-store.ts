@@ -212,15 +212,16 @@ export async function insertMember({ query }: Query, member: NewMember): Promise
 
 /**
  * Locks the members of a workspace until the transaction ends, so that two concurrent requests
- * cannot both count two owners and each remove one.
+ * cannot both count two owners and each remove one. Returns false for an unknown ID.
  */
-export async function lockMembers({ query }: Query, workspaceId: number): Promise<void> {
-  await query
+export async function lockMembers({ query }: Query, workspaceId: number): Promise<boolean> {
+  const locked = await query
     .selectFrom('workspaces')
     .select('id')
     .where('id', '=', workspaceId)
     .forUpdate()
-    .execute()
+    .executeTakeFirst()
+  return locked !== undefined
 }
 
 export async function findMemberRole(

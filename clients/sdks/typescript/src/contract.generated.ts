@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 cf1e103524ecfb5d6df25ec8e112f5b2a63b79e8861ef52c515d268be1e5e1da). Do not edit.
+// Generated from the contract 0.5.0 (sha256 267d5c6ceac6bc8253109b1130003a4d75f00ed80972176bbba0c69c0288b0fc). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number

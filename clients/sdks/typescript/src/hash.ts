@@ -37,10 +37,14 @@ async function externalId(text: string): Promise<string | null> {
 /** What a variable leaves that was never filled: it would make one person of many. */
 const PLACEHOLDERS = [
   ...'undefined|[object object]|(not set)|-|null|none|nan|n/a|nil|(null)|(none)|#n/a|0'.split('|'),
+  ...'not set|unknown|(unknown)|(not provided)|(empty)|n\\a|true|false|guest|anonymous'.split('|'),
   '00000000-0000-0000-0000-000000000000',
 ]
-const UNFILLED_FORM =
-  /^(?:\[object \w+\]|[-\u2010-\u2015]+|\{\{.*\}\}|\$\{.*\}|<%.*%>|%%.*%%|\[\[.*\]\])$/s
+const UNFILLED_FORM = new RegExp(
+  '^(?:\\[object \\w+\\]|[!-/:-@\\[-`{-~\\u2010-\\u2015]+|\\{\\{.*\\}\\}|[$#]\\{.*\\}|<%.*%>|%%.*%%|' +
+    '\\[\\[.*\\]\\]|\\*\\|.*\\|\\*|__[a-z_]+__|\\{[a-z_. ]+\\}|<[a-z_. ]+>|\\[[a-z_. ]+\\])$',
+  's',
+)
 
 function isPlaceholder(prepared: string): boolean {
   return PLACEHOLDERS.includes(prepared) || UNFILLED_FORM.test(prepared)

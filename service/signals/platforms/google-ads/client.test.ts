@@ -66,7 +66,7 @@ describe('sending', () => {
     assert.deepEqual(answer.answer, { field_warnings: [warning] })
   })
 
-  it('sends ten conversion actions at once, and the others later', async test => {
+  it('sends ten conversion actions in a request, and the others in the next', async test => {
     const { url, platform } = await withGoogleSimulator(test)
     const events = Array.from({ length: 12 }, (_, index) =>
       sampleGoogleOutbound({
@@ -75,12 +75,15 @@ describe('sending', () => {
         orderId: null,
       }),
     )
-    const answer = await platform.send(googleConnection, events)
+    const parts = platform.splitBatch?.([...events, ...events], googleConnection) ?? []
     assert.deepEqual(
-      answer.events?.map(({ outcome }) => outcome),
-      [...Array(10).fill('accepted'), 'retry', 'retry'],
+      parts.map(({ length }) => length),
+      [20, 4],
     )
-    assert.equal((await listGoogleReceipts(url)).length, 10)
+    for (const part of parts) {
+      assert.equal((await platform.send(googleConnection, part)).outcome, 'accepted')
+    }
+    assert.equal((await listGoogleReceipts(url)).length, 24)
   })
 
   it('never follows a redirect, which would get the token', async test => {

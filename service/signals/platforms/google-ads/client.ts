@@ -6,7 +6,6 @@ import type {
   Connection,
   ConversionTargets,
   CredentialOwner,
-  EventAnswer,
   OutboundEvent,
   Platform,
   PlatformCounting,
@@ -16,7 +15,7 @@ import type {
   SendAnswer,
   Unavailable,
 } from '../platform.ts'
-import { toSendError, unsupportedReport } from '../send-answer.ts'
+import { unsupportedReport } from '../send-answer.ts'
 import { COPY_REASON, readIngestAnswer, readReceiptAnswer } from './api-answers.ts'
 import { joinGoogleClicks } from './click-ids.ts'
 import { canMatchPerson, MATCH_KEYS, normalizeGoogleIdentity } from './normalize-identity.ts'
@@ -67,6 +66,7 @@ export function googleAdsPlatform(options: GoogleAdsOptions): Platform<GoogleAds
     joinClickIds: joinGoogleClicks,
     canMatchPerson,
     validateEvent: event => validateGoogleEvent(event, options.now()),
+    splitBatch: splitByActions,
     send: (connection, events) => sendBatch(options, connection, events),
     readReceipt: (credentials, receiptId) => readReceipt(options, credentials, receiptId),
     requestBudget,
@@ -138,38 +138,23 @@ async function sendBatch(
   events: readonly OutboundEvent[],
 ): Promise<SendAnswer> {
   const isTest = testCode !== null
-  const sent = selectSendable(events)
   const response = await request(
     options,
     { target, accessToken },
     {
       path: 'events:ingest',
-      body: ingestRequest(sent, { target, isTest }),
+      body: ingestRequest(events, { target, isTest }),
     },
   )
-  if ('outcome' in response) return response
-  const answer = readIngestAnswer(response, { isTest })
-  const isComplete = sent.length === events.length
-  return isComplete ? answer : { ...answer, events: events.map(toEventAnswer(answer, sent)) }
+  return 'outcome' in response ? response : readIngestAnswer(response, { isTest })
 }
 
-/** The events of the first ten conversion actions: more do not fit into one request. */
-function selectSendable(events: readonly OutboundEvent[]): readonly OutboundEvent[] {
-  const actions = new Set<string>()
-  return events.filter(({ platformName }) => {
-    if (actions.size < CONVERSION_ACTIONS_MAX) actions.add(platformName)
-    return actions.has(platformName)
-  })
-}
-
-function toEventAnswer(
-  { outcome, error }: SendAnswer,
-  sent: readonly OutboundEvent[],
-): (event: OutboundEvent) => EventAnswer {
-  const wasSent = new Set(sent)
-  const message = 'Google takes ten conversion actions in one request: it waits for the next one.'
-  const waiting = toSendError('retry', { message })
-  return event => (wasSent.has(event) ? { outcome, error } : { outcome: 'retry', error: waiting })
+/** Ten conversion actions in each request: more do not fit into one. */
+function splitByActions(events: readonly OutboundEvent[]): readonly (readonly OutboundEvent[])[] {
+  const actions = [...new Set(events.map(({ platformName }) => platformName))]
+  const requestOf = ({ platformName }: OutboundEvent) =>
+    Math.floor(actions.indexOf(platformName) / CONVERSION_ACTIONS_MAX)
+  return [...Map.groupBy(events, requestOf).values()]
 }
 
 async function readReceipt(

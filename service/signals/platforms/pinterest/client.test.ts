@@ -75,13 +75,18 @@ it('takes no result of another number of events, and no page of a proxy, for an 
 
 it('records nothing in test mode, twenty events at a time', async test => {
   const { platform, connection, url } = await withPinterest(test)
-  const answer = await platform.send({ ...connection, testCode: 'TEST12345' }, numbered(23))
+  const testConnection = { ...connection, testCode: 'TEST12345' }
+  const parts = platform.splitBatch?.(numbered(23), testConnection) ?? []
   assert.deepEqual(
-    answer.events?.map(({ outcome }) => outcome),
-    [...Array(20).fill('accepted'), ...Array(3).fill('retry')],
+    parts.map(({ length }) => length),
+    [20, 3],
   )
+  assert.equal(platform.splitBatch?.(numbered(23), connection).length, 1)
+  for (const part of parts) {
+    assert.equal((await platform.send(testConnection, part)).outcome, 'accepted')
+  }
   const receipts = await listConversions(url, 'pinterest')
-  assert.deepEqual([receipts.length, receipts.every(one => one.test)], [20, true])
+  assert.deepEqual([receipts.length, receipts.every(one => one.test)], [23, true])
 })
 
 it('tells a closed endpoint from an unexpected error, which may have been processed', async test => {

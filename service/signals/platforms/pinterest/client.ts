@@ -5,7 +5,6 @@ import type { CredentialForm } from '../credentials.ts'
 import type {
   Connection,
   CredentialOwner,
-  EventAnswer,
   OutboundEvent,
   Platform,
   RequestBudget,
@@ -13,7 +12,7 @@ import type {
   TargetConfig,
   TargetField,
 } from '../platform.ts'
-import { toSendError, unsupportedReport } from '../send-answer.ts'
+import { unsupportedReport } from '../send-answer.ts'
 import { readConversionAnswer } from './api-answers.ts'
 import {
   canMatchPerson,
@@ -63,6 +62,7 @@ export function pinterestPlatform(options: PinterestOptions): Platform<Pinterest
     canMatchPerson,
     isDeduplicated,
     validateEvent: validatePinterestEvent,
+    splitBatch: splitTests,
     send: (connection, events) => sendBatch(options, connection, events),
     requestBudget,
     readDayCounts: async () => NO_COUNTS,
@@ -126,19 +126,17 @@ async function sendBatch(
   connection: Connection<PinterestTarget>,
   events: readonly OutboundEvent[],
 ): Promise<SendAnswer> {
-  const isTest = connection.testCode !== null
-  const sent = isTest ? events.slice(0, TEST_EVENTS_MAX) : events
-  const response = await request(options, connection, sent)
-  const answer = 'outcome' in response ? response : readConversionAnswer(response, sent)
-  return sent.length === events.length ? answer : addWaiting(answer, sent.length, events.length)
+  const response = await request(options, connection, events)
+  return 'outcome' in response ? response : readConversionAnswer(response, events)
 }
 
-/** The events that did not fit wait for the next request. */
-function addWaiting(answer: SendAnswer, sentCount: number, count: number): SendAnswer {
-  const message = 'Pinterest takes twenty test events in one request: it waits for the next one.'
-  const waiting: EventAnswer = { outcome: 'retry', error: toSendError('retry', { message }) }
-  const { outcome, error, events = Array<EventAnswer>(sentCount).fill({ outcome, error }) } = answer
-  return { ...answer, events: [...events, ...Array<EventAnswer>(count - sentCount).fill(waiting)] }
+function splitTests(
+  events: readonly OutboundEvent[],
+  { testCode }: Connection<PinterestTarget>,
+): readonly (readonly OutboundEvent[])[] {
+  if (testCode === null) return [events]
+  const starts = events.flatMap((_, index) => (index % TEST_EVENTS_MAX === 0 ? index : []))
+  return starts.map(start => events.slice(start, start + TEST_EVENTS_MAX))
 }
 
 /** An answer to a thousand events with a message for each. */

@@ -126,11 +126,18 @@ export function validateRedditEvent(event: OutboundEvent): SendError | null {
   return toLocalError(message)
 }
 
+/** No source of Reddit's says how many it takes; its simulator takes as many. */
+const CUSTOM_NAME_CHARACTERS_MAX = 64
+
 function validateRequired(event: OutboundEvent): string | null {
   if (event.platformName === REFUND) {
     return 'Reddit has no refunds. To send them as another event, name it in the destination.'
   }
-  return toRedditType(event).custom_event_name === '' ? 'An event needs a name.' : null
+  const { custom_event_name: name } = toRedditType(event)
+  if (name === '') return 'An event needs a name.'
+  return (name?.length ?? 0) > CUSTOM_NAME_CHARACTERS_MAX
+    ? 'A custom event of Reddit has a name of at most 64 characters: name it in the destination.'
+    : null
 }
 
 function validateIdentity(event: OutboundEvent): string | null {

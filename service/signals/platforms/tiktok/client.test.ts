@@ -109,8 +109,8 @@ it('sends what happened in no browser to the event set, without browser IDs', as
   assert.deepEqual([store?.account, store?.event.page], [TARGET.offlineEventSetId, undefined])
   assert.deepEqual(store?.event.user, { email: ['e'.repeat(64)] })
   assert.deepEqual([web?.account, web?.event.user.ttclid], [TARGET.pixelCode, 'E.C.P.1'])
-  assert.equal(offline.groupOf?.(sampleOutboundEvent(IN_STORE)), 'offline')
-  assert.equal(offline.groupOf?.(sampleOutboundEvent()), 'web')
+  const events = [IN_STORE, {}, IN_STORE].map(changes => sampleOutboundEvent(changes))
+  assert.deepEqual(offline.splitBatch?.(events, {} as never), [[events[0], events[2]], [events[1]]])
 })
 
 it('sends no offline event without an event set, and makes no request for it', async test => {

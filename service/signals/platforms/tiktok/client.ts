@@ -56,7 +56,7 @@ export function tiktokPlatform(options: TiktokOptions): Platform<TiktokTarget> {
     normalizeIdentity: normalizeTiktokIdentity,
     joinClickIds: joinTiktokClick,
     canMatchPerson,
-    groupOf: sourceOf,
+    splitBatch: events => [...Map.groupBy(events, sourceOf).values()],
     validateEvent: validateTiktokEvent,
     send: (connection, events) => sendBatch(options, connection, events),
     readDayCounts: async () => NO_COUNTS,

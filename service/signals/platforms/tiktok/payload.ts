@@ -120,13 +120,18 @@ function propertiesOf(event: OutboundEvent): Record<string, unknown> {
       content_category: commerce.contentCategory || null,
       query: commerce.searchString || null,
       search_string: commerce.searchString || null,
-      predicted_ltv: toMoney(commerce.predictedLifetimeValue),
+      predicted_ltv: toAmount(commerce.predictedLifetimeValue),
     }),
   }
 }
 
 function toMoney(amount: string | null): number | null {
   return amount !== null && isDecimal(amount) ? toMoneyNumber(amount) : null
+}
+
+/** Null for an amount below zero, such as that of a discount, which would refuse the event. */
+function toAmount(amount: string | null): number | null {
+  return amount?.startsWith('-') ? null : toMoney(amount)
 }
 
 /** What the IDs name; TikTok's own template takes products where the shop does not say. */
@@ -142,7 +147,7 @@ function itemOf(item: ContentItem, contentType: string | null): Record<string, u
     content_name: name,
     content_category: category,
     brand,
-    price: toMoney(price),
+    price: toAmount(price),
     quantity,
   })
 }

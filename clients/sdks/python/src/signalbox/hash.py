@@ -107,11 +107,13 @@ def _category(character: str) -> str:
 
 _PLACEHOLDERS = [
     *"undefined|[object object]|(not set)|-|null|none|nan|n/a|nil|(null)|(none)|#n/a|0".split("|"),
+    *r"not set|unknown|(unknown)|(not provided)|(empty)|n\a|true|false|guest|anonymous".split("|"),
     "00000000-0000-0000-0000-000000000000",
 ]
 """What a variable leaves that was never filled: it would make one person of many."""
 _UNFILLED_FORM = re.compile(
-    r"\[object \w+\]|[-\u2010-\u2015]+|\{\{.*\}\}|\$\{.*\}|<%.*%>|%%.*%%|\[\[.*\]\]",
+    r"\[object \w+\]|[!-/:-@\[-`{-~\u2010-\u2015]+|\{\{.*\}\}|[$#]\{.*\}|<%.*%>|%%.*%%|\[\[.*\]\]|"
+    r"\*\|.*\|\*|__[a-z_]+__|\{[a-z_. ]+\}|<[a-z_. ]+>|\[[a-z_. ]+\]",
     re.ASCII | re.DOTALL,
 )
 _SPELLINGS = "NaN|[object Object]|{{name}}|{{email}}|{{phone}}|{{user_id}}".split("|")
