@@ -39,7 +39,7 @@ export function renderPage(page: Page): string {
 <body!${navigation === undefined ? '' : ' class="framed"'}>
 <a class="skip" href="#content">Skip to the content</a>
 <header class="site">
-<a class="brand" href="/"><img src="${MARK_PATH}" width="22" height="22" alt="">Signalbox</a>
+<a class="brand" href="/">Signalbox</a>
 !${signedInAs === undefined ? '' : accountLinks(signedInAs)}
 </header>
 !${navigation ?? ''}
