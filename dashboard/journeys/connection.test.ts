@@ -49,7 +49,7 @@ it('keeps its frame while the service is away, and goes on by itself', async tes
   // A session that has ended leads to the sign-in, which knows the way back.
   await page.context().clearCookies()
   await entry('Privacy').click()
-  await page.waitForURL(/\/sign-in\?return_to=/)
+  await page.getByLabel('Email').waitFor()
   assert.match(decodeURIComponent(page.url()), /\/w\/\d+\/privacy$/)
 })
 

@@ -81,7 +81,12 @@ function isOwnAnswer({ headers }: Response): boolean {
   return headers.get('content-type')?.includes('json') ?? false
 }
 
+let isLeaving = false
+
+/** Once: several requests of a page are refused at the same time. */
 function signIn(): void {
+  if (isLeaving) return
+  isLeaving = true
   const here = `${location.pathname}${location.search}`
   location.assign(`/sign-in?return_to=${encodeURIComponent(here)}`)
 }
