@@ -2,12 +2,12 @@ import {
   createRootRoute,
   createRoute,
   createRouter,
-  lazyRouteComponent,
   retainSearchParams,
 } from '@tanstack/react-router'
 import { ErrorNotice } from './components/error-notice.tsx'
 import { PageSkeleton } from './components/page-skeleton.tsx'
 import { readEventListSearch } from './events/event-filters.ts'
+import { lazyPage } from './layout/lazy-page.ts'
 import { Shell } from './layout/shell.tsx'
 import { TrackerPages } from './layout/tracker-pages.tsx'
 import { NotFoundPage } from './pages/not-found-page.tsx'
@@ -40,7 +40,7 @@ const overviewRoute = createRoute({
   getParentRoute: () => trackerRoute,
   path: '/',
   validateSearch: pickTexts(['range', 'from', 'to', 'by', 'group', 'destination'] as const),
-  component: lazyRouteComponent(() => import('./pages/overview-page.tsx'), 'OverviewPage'),
+  component: lazyPage(() => import('./pages/overview-page.tsx'), 'OverviewPage'),
 })
 
 const eventsRoute = createRoute({
@@ -49,7 +49,7 @@ const eventsRoute = createRoute({
   validateSearch: readEventListSearch,
   // Filters change while the list stays live.
   search: { middlewares: [retainSearchParams(['live'])] },
-  component: lazyRouteComponent(() => import('./pages/events-page.tsx'), 'EventsPage'),
+  component: lazyPage(() => import('./pages/events-page.tsx'), 'EventsPage'),
 })
 
 const eventRoute = createRoute({
@@ -57,45 +57,45 @@ const eventRoute = createRoute({
   path: '/events/$event',
   validateSearch: ({ space }: Record<string, unknown>): { space?: 'publishable' } =>
     space === 'publishable' ? { space } : {},
-  component: lazyRouteComponent(() => import('./pages/event-page.tsx'), 'EventPage'),
+  component: lazyPage(() => import('./pages/event-page.tsx'), 'EventPage'),
 })
 
 const issuesRoute = createRoute({
   getParentRoute: () => trackerRoute,
   path: '/issues',
   validateSearch: pickTexts<'days' | 'event_id'>(['days', 'event_id']),
-  component: lazyRouteComponent(() => import('./pages/issues-page.tsx'), 'IssuesPage'),
+  component: lazyPage(() => import('./pages/issues-page.tsx'), 'IssuesPage'),
 })
 
 const startRoute = createRoute({
   getParentRoute: () => workspaceRoute,
   path: '/start',
-  component: lazyRouteComponent(() => import('./pages/start-page.tsx'), 'StartPage'),
+  component: lazyPage(() => import('./pages/start-page.tsx'), 'StartPage'),
 })
 
 const destinationsRoute = createRoute({
   getParentRoute: () => trackerRoute,
   path: '/destinations',
-  component: lazyRouteComponent(() => import('./pages/destinations-page.tsx'), 'DestinationsPage'),
+  component: lazyPage(() => import('./pages/destinations-page.tsx'), 'DestinationsPage'),
 })
 
 const reportsRoute = createRoute({
   getParentRoute: () => trackerRoute,
   path: '/reports',
   validateSearch: readReportSearch,
-  component: lazyRouteComponent(() => import('./pages/reports-page.tsx'), 'ReportsPage'),
+  component: lazyPage(() => import('./pages/reports-page.tsx'), 'ReportsPage'),
 })
 
 const privacyRoute = createRoute({
   getParentRoute: () => trackerRoute,
   path: '/privacy',
-  component: lazyRouteComponent(() => import('./pages/privacy-page.tsx'), 'PrivacyPage'),
+  component: lazyPage(() => import('./pages/privacy-page.tsx'), 'PrivacyPage'),
 })
 
 const keysRoute = createRoute({
   getParentRoute: () => trackerRoute,
   path: '/keys',
-  component: lazyRouteComponent(() => import('./pages/keys-page.tsx'), 'KeysPage'),
+  component: lazyPage(() => import('./pages/keys-page.tsx'), 'KeysPage'),
 })
 
 export const router = createRouter({

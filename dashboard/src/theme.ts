@@ -48,7 +48,18 @@ export const theme = createTheme({
   variantColorResolver,
   fontFamily: 'var(--font-text)',
   fontFamilyMonospace: 'var(--font-code)',
-  headings: { fontFamily: 'var(--font-text)', fontWeight: '650' },
+  // Denser than the server-drawn pages: people read lists here all day.
+  fontSizes: { xs: '0.75rem', sm: '0.8125rem', md: '0.875rem', lg: '1rem', xl: '1.25rem' },
+  headings: {
+    fontFamily: 'var(--font-text)',
+    fontWeight: '650',
+    sizes: {
+      h2: { fontSize: '1.375rem' },
+      h3: { fontSize: '1.125rem' },
+      h4: { fontSize: '1rem' },
+      h5: { fontSize: '0.9375rem' },
+    },
+  },
   defaultRadius: 'md',
   respectReducedMotion: true,
   cursorType: 'pointer',

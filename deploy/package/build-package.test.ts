@@ -115,6 +115,7 @@ const READ_FILES = [
   'service/runtime/pages/passkeys.js',
   'service/runtime/pages/shortcuts-script.js',
   'design/tokens.css',
+  'design/mark.svg',
   'dashboard/dist/index.html',
   'docs/site/dist/site.json',
   'docs/operations/settings.md',

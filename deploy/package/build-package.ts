@@ -35,6 +35,7 @@ const ASSETS = [
   'service/**/*.{sql,css,js}',
   'service/program/documents/texts/*',
   'design/tokens.css',
+  'design/mark.svg',
   'dashboard/dist/**/*.*',
   'docs/site/dist/site.json',
   'docs/operations/settings.md',

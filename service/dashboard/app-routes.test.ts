@@ -16,7 +16,8 @@ it('serves one document below /w/:workspace, with a new nonce each time', async 
     const policy = headers.get('content-security-policy') ?? ''
     const [, nonce] = /style-src 'self' 'nonce-([^']+)'/.exec(policy) ?? []
     assert.ok(nonce && text.includes(`content="${nonce}"`), policy)
-    assert.match(policy, /script-src 'self'; connect-src 'self'/)
+    assert.match(policy, /script-src 'self'; require-trusted-types-for 'script'/)
+    assert.match(policy, /trusted-types default; connect-src 'self'/)
     assert.doesNotMatch(policy, /unsafe/)
     nonces.push(nonce)
   }

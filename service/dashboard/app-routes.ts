@@ -12,6 +12,7 @@ import { readStartChecklist } from '@signalbox/contract/session/start-operations
 import { Refusal } from '../runtime/http/refusal.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
 import { readPathParameters } from '../runtime/http/validator.ts'
+import { MARK_PATH } from '../runtime/pages/layout.ts'
 import { pageHeaders, servePages } from '../runtime/pages/serve-pages.ts'
 import { listLiveKeys } from '../signals/access/key-store.ts'
 import { hasAcceptedDelivery } from '../signals/delivery/delivery-store.ts'
@@ -30,6 +31,7 @@ const FOLDER = join(
 )
 const ASSETS_PATH = '/dashboard-assets/'
 const NONCE_PLACE = '__STYLE_NONCE__'
+const ICON_PLACE = 'data:,'
 const NONCE_BYTES = 16
 
 /**
@@ -78,7 +80,7 @@ let document: string | null = null
 /** Read when it is first asked for, so that a service that shows no pages needs no build. */
 function readDocument(): string {
   try {
-    document ??= readFileSync(join(FOLDER, 'index.html'), 'utf8')
+    document ??= readFileSync(join(FOLDER, 'index.html'), 'utf8').replace(ICON_PLACE, MARK_PATH)
     return document
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error

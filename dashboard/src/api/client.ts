@@ -1,3 +1,4 @@
+import { waitForService } from './connection.ts'
 import type { Answer, Body, PathParameters, Route } from './operations.ts'
 
 /** A refused or failed request, as a page shows it. */
@@ -59,8 +60,10 @@ export async function call<R extends Route>(route: R, request: Request<R>): Prom
     }),
   }).catch((error: unknown) => {
     if (signal?.aborted) throw error
+    void waitForService()
     throw new ApiError('Signalbox did not answer. Check your connection.', 0, null)
   })
+  if (AWAY_STATUSES.includes(response.status) && !isOwnAnswer(response)) void waitForService()
   const requestId = response.headers.get('request-id')
   const text = await response.text()
   const answer = response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : null
@@ -70,7 +73,20 @@ export async function call<R extends Route>(route: R, request: Request<R>): Prom
   throw new ApiError(message, response.status, requestId, answer?.errors)
 }
 
+/** A proxy answers so while nothing is behind it. */
+const AWAY_STATUSES = [502, 503, 504]
+
+/** The service answers in JSON, also when it refuses because of its load. */
+function isOwnAnswer({ headers }: Response): boolean {
+  return headers.get('content-type')?.includes('json') ?? false
+}
+
+let isLeaving = false
+
+/** Once: several requests of a page are refused at the same time. */
 function signIn(): void {
+  if (isLeaving) return
+  isLeaving = true
   const here = `${location.pathname}${location.search}`
   location.assign(`/sign-in?return_to=${encodeURIComponent(here)}`)
 }

@@ -8,7 +8,10 @@ const RETRIED_STATUSES = [0, 429, 502, 503, 504]
 
 export const queryClient = new QueryClient({
   defaultOptions: {
+    // The browser's own word for being offline says nothing about the way to the service.
+    mutations: { networkMode: 'always' },
     queries: {
+      networkMode: 'always',
       staleTime: STALE_MILLISECONDS,
       retry: (count, error) =>
         count < RETRIES_MAX && error instanceof ApiError && RETRIED_STATUSES.includes(error.status),

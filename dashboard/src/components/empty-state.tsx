@@ -14,8 +14,8 @@ interface EmptyStateProps {
 /** A page or list without content: why it is empty, and what to do next. */
 export function EmptyState({ title, children, command, action }: EmptyStateProps) {
   return (
-    <Stack className="surface" p="xl" gap="sm" align="flex-start">
-      <Title order={2} size="h4">
+    <Stack className="surface" p="lg" gap="xs" align="flex-start">
+      <Title order={2} size="h5">
         {title}
       </Title>
       <Text component="div" maw="46rem">

@@ -24,7 +24,15 @@ interface StatusBadgeProps {
 /** The status of a delivery, in the words of the documentation. */
 export function StatusBadge({ status, isTest = false }: StatusBadgeProps) {
   return (
-    <Badge variant="light" color={COLORS[status]} tt="none" fw={600} size="lg" radius="sm">
+    <Badge
+      variant="light"
+      color={COLORS[status]}
+      tt="none"
+      fw={600}
+      size="md"
+      radius="sm"
+      className="status"
+    >
       {isTest ? `test, ${status}` : status}
     </Badge>
   )

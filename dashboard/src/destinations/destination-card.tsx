@@ -196,7 +196,10 @@ function StatusFacts({ status }: DestinationProps) {
             isUnreachable ? 'Unreachable since' : 'Paused until',
             backoff && <Time key="backoff" at={isUnreachable ? backoff.since : backoff.until} />,
           ],
-          ['Next check, with one event', nextCheck && <Time key="check" at={nextCheck} />],
+          [
+            'Next check, with one event',
+            nextCheck && <Time key="check" at={nextCheck} isPlanned />,
+          ],
         ]}
       />
       <Facts facts={[['Last request', last ? <LastRequest key="last" last={last} /> : 'None']]} />

@@ -31,9 +31,12 @@ export function DeliverySection({ delivery, canManage }: DeliverySectionProps) {
             ['Destination', <span className="code">{delivery.destination_id ?? 'none'}</span>],
             ['Attempts', delivery.attempt_count],
             ['Last change', delivery.updated_at && <Time at={delivery.updated_at} />],
-            ['Next attempt', next_attempt_at && <Time at={next_attempt_at} />],
+            ['Next attempt', next_attempt_at && <Time at={next_attempt_at} isPlanned />],
             ['Replayed', replayed_at && <Time at={replayed_at} />],
-            ['Platform accepts it until', isOpen && window_ends_at && <Time at={window_ends_at} />],
+            [
+              'Platform accepts it until',
+              isOpen && window_ends_at && <Time at={window_ends_at} isPlanned />,
+            ],
             ['Trace ID', trace && <TraceId id={trace} />],
           ]}
         />

@@ -139,7 +139,7 @@ interface FieldProps {
 }
 
 interface ChoiceProps extends FieldProps {
-  data: React.ComponentProps<typeof NativeSelect>['data']
+  data: NonNullable<React.ComponentProps<typeof NativeSelect>['data']>
 }
 
 function Choice({ label, data, value = '', onChange }: ChoiceProps) {

@@ -1,5 +1,6 @@
-import { Group, Table, Text } from '@mantine/core'
+import { Group, Text } from '@mantine/core'
 import type { EventSummary } from '@signalbox/contract/session/events.ts'
+import { type Column, DataTable } from '../components/data-table.tsx'
 import { PageLink } from '../components/links.tsx'
 import { StatusBadge } from '../components/status-badge.tsx'
 import { Time } from '../components/time.tsx'
@@ -13,108 +14,99 @@ interface EventTableProps {
   added?: ReadonlySet<string>
 }
 
-/** Events, newest first. A phone shows the name, the ID, the time and the status. */
+/** Events, newest first. A narrow screen shows the name, the ID, the time and the status. */
 export function EventTable({ workspace, events, added }: EventTableProps) {
-  const [columns] = useEventColumns()
+  const [chosen] = useEventColumns()
+  const columns: Column<EventSummary>[] = [
+    {
+      key: 'event',
+      header: 'Event',
+      wrap: 'free',
+      cell: event => <EventName workspace={workspace} event={event} />,
+    },
+    {
+      key: 'status',
+      header: 'Status',
+      wrap: 'whole',
+      cell: event => <EventStatuses event={event} />,
+    },
+    ...chosen.map(toColumn),
+  ]
   return (
-    <div className="surface">
-      <Table verticalSpacing={6} horizontalSpacing="md" highlightOnHover>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Event</Table.Th>
-            <Table.Th>Status</Table.Th>
-            {columns.map(column => (
-              <Table.Th
-                key={column}
-                visibleFrom={column === 'received' || column === 'value' ? 'sm' : 'md'}
-                {...(column === 'value' && { ta: 'right' })}
-              >
-                {EVENT_COLUMNS[column]}
-              </Table.Th>
-            ))}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {events.map(event => (
-            <EventRow
-              key={`${event.space} ${event.id} ${event.created_at}`}
-              workspace={workspace}
-              event={event}
-              columns={columns}
-              isAdded={added?.has(eventKey(event)) ?? false}
-            />
-          ))}
-        </Table.Tbody>
-      </Table>
+    <DataTable
+      label="Events"
+      columns={columns}
+      rows={events}
+      rowKey={event => `${event.space} ${event.id} ${event.created_at}`}
+      rowClass={event => (added?.has(eventKey(event)) ? 'row-added' : '')}
+    />
+  )
+}
+
+/** Name and ID in one line where there is room; the time has a column of its own then. */
+function EventName({ workspace, event }: { workspace: string; event: EventSummary }) {
+  return (
+    <div className="event-name">
+      <PageLink
+        to="/w/$workspace/events/$event"
+        params={{ workspace, event: event.id }}
+        search={event.space === 'publishable' ? { space: 'publishable' } : {}}
+        fw={600}
+      >
+        {event.event_name}
+      </PageLink>
+      <span className="code quiet">{event.id}</span>
+      <Text span size="sm" c="dimmed" hiddenFrom="md">
+        <Time at={event.created_at} format="relative" />
+      </Text>
     </div>
   )
 }
 
-interface EventRowProps {
-  workspace: string
-  event: EventSummary
-  columns: readonly EventColumn[]
-  isAdded: boolean
-}
-
-function EventRow({ workspace, event, columns, isAdded }: EventRowProps) {
-  return (
-    <Table.Tr className={isAdded ? 'row-added' : ''}>
-      <Table.Td>
-        <PageLink
-          to="/w/$workspace/events/$event"
-          params={{ workspace, event: event.id }}
-          search={event.space === 'publishable' ? { space: 'publishable' } : {}}
-          fw={600}
-        >
-          {event.event_name}
-        </PageLink>
-        <Text className="code" c="dimmed">
-          {event.id}
-        </Text>
-        <Text size="sm" c="dimmed" hiddenFrom="sm">
-          <Time at={event.created_at} format="relative" />
-        </Text>
-      </Table.Td>
-      <Table.Td>
-        <EventStatuses event={event} />
-      </Table.Td>
-      {columns.map(column => (
-        <EventCell key={column} column={column} event={event} />
-      ))}
-    </Table.Tr>
-  )
-}
-
-function EventCell({ column, event }: { column: EventColumn; event: EventSummary }) {
-  switch (column) {
+function toColumn(key: EventColumn): Column<EventSummary> {
+  const header = EVENT_COLUMNS[key]
+  switch (key) {
     case 'order':
     case 'parent':
-      return (
-        <Table.Td visibleFrom="md" className="code">
-          {column === 'order' ? event.order_id : event.parent_event_id}
-        </Table.Td>
-      )
+      return {
+        key,
+        header,
+        wrap: 'whole',
+        from: 'lg',
+        cell: event => {
+          const id = key === 'order' ? event.order_id : event.parent_event_id
+          return id && <span className="code">{id}</span>
+        },
+      }
     case 'value':
-      return (
-        <Table.Td visibleFrom="sm" ta="right" className="nowrap">
-          {event.value_amount !== null && `${event.value_amount} ${event.value_currency ?? ''}`}
-        </Table.Td>
-      )
+      return {
+        key,
+        header,
+        align: 'right',
+        wrap: 'whole',
+        from: 'sm',
+        cell: ({ value_amount: amount, value_currency: currency }) =>
+          amount !== null && `${amount} ${currency ?? ''}`,
+      }
     case 'space':
-      return (
-        <Table.Td visibleFrom="md">{event.space === 'publishable' ? 'Page' : 'Back end'}</Table.Td>
-      )
+      return {
+        key,
+        header,
+        wrap: 'whole',
+        from: 'lg',
+        cell: ({ space }) => (space === 'publishable' ? 'Page' : 'Back end'),
+      }
     case 'happened':
     case 'received':
-      return (
-        <Table.Td visibleFrom={column === 'received' ? 'sm' : 'md'} className="nowrap">
-          <Time
-            at={column === 'received' ? event.created_at : event.event_time}
-            format="absolute"
-          />
-        </Table.Td>
-      )
+      return {
+        key,
+        header,
+        wrap: 'whole',
+        from: 'md',
+        cell: event => (
+          <Time at={key === 'received' ? event.created_at : event.event_time} format="absolute" />
+        ),
+      }
   }
 }
 

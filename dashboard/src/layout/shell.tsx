@@ -8,6 +8,7 @@ import {
   NativeSelect,
   NavLink,
   Text,
+  useMantineColorScheme,
 } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import {
@@ -22,6 +23,7 @@ import { lazy, Suspense, useEffect, useState } from 'react'
 import { meQuery } from '../api/queries.ts'
 import { PageSkeleton } from '../components/page-skeleton.tsx'
 import { useTimeZone } from '../components/time.tsx'
+import { ConnectionNotice } from './connection-notice.tsx'
 import { useTrackers, useWorkspace } from './scope.ts'
 import { TestModeBanner } from './test-mode-banner.tsx'
 
@@ -34,7 +36,7 @@ export function Shell() {
   useEffect(close, [path])
   return (
     <AppShell
-      header={{ height: 60 }}
+      header={{ height: 52 }}
       navbar={{ width: 216, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
       padding="lg"
     >
@@ -54,6 +56,7 @@ export function Shell() {
         <Navigation />
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
+        <ConnectionNotice />
         <TestModeBanner />
         <Suspense fallback={<PageSkeleton />}>
           <Outlet />
@@ -76,7 +79,14 @@ function Header({ isMenuOpen, onMenu }: { isMenuOpen: boolean; onMenu: () => voi
           size="sm"
           aria-label={isMenuOpen ? 'Close the menu' : 'Open the menu'}
         />
-        <Anchor href="/workspaces" fw={650} c="var(--color-text)" underline="never">
+        <Anchor
+          href="/workspaces"
+          fw={650}
+          c="var(--color-text)"
+          underline="never"
+          className="home"
+        >
+          <Mark />
           Signalbox
         </Anchor>
         <Text truncate c="dimmed" visibleFrom="xs">
@@ -144,6 +154,7 @@ function Navigation() {
         </div>
       ))}
       <ZoneSwitch />
+      <ThemeSwitch />
       <form method="post" action="/sign-out">
         <Button type="submit" variant="subtle" size="compact-sm" mt="sm">
           Sign out
@@ -210,5 +221,41 @@ function ZoneSwitch() {
       ]}
       onChange={({ currentTarget }) => setZone(currentTarget.value === 'utc' ? 'utc' : 'local')}
     />
+  )
+}
+
+const THEMES = { auto: 'As your system', light: 'Light', dark: 'Dark' } as const
+
+function ThemeSwitch() {
+  const { colorScheme, setColorScheme } = useMantineColorScheme()
+  return (
+    <NativeSelect
+      label="Theme"
+      size="xs"
+      mt="xs"
+      value={colorScheme}
+      data={Object.entries(THEMES).map(([value, label]) => ({ value, label }))}
+      onChange={({ currentTarget: { value } }) => {
+        setColorScheme(value === 'light' || value === 'dark' ? value : 'auto')
+      }}
+    />
+  )
+}
+
+/** `design/mark.svg` in the colors of the scheme. */
+function Mark() {
+  return (
+    <svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
+      <rect width="32" height="32" rx="8" fill="var(--color-action)" />
+      <circle cx="16" cy="10" r="4.5" fill="var(--color-action-text)" />
+      <circle
+        cx="16"
+        cy="22"
+        r="3.5"
+        fill="none"
+        stroke="var(--color-action-text)"
+        strokeWidth="2"
+      />
+    </svg>
   )
 }

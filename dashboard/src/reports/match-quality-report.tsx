@@ -20,7 +20,7 @@ export function MatchQuality({ quality, alertBelow }: MatchQualityProps) {
     <Stack gap="lg">
       {unavailable && (
         <Alert color="yellow" variant="light" title="The last query gave no score">
-          {unavailable.sentence} Queried again <Time at={unavailable.next_read_at} />.
+          {unavailable.sentence} Queried again <Time at={unavailable.next_read_at} isPlanned />.
         </Alert>
       )}
       {trend.length === 0 && (

@@ -32,7 +32,7 @@ export function renderPage(page: Page): string {
 <title>${title} · Signalbox</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
-<link rel="icon" href="data:,">
+<link rel="icon" href="${MARK_PATH}" type="image/svg+xml">
 <link rel="stylesheet" href="${STYLESHEET_PATH}">
 !${script === undefined ? '' : html`<script type="module" src="${script}"></script>`}
 </head>
@@ -68,6 +68,13 @@ const SHEETS = ['pages.css', 'navigation.css', 'lists.css'].map(name =>
 /** The style sheet of all pages: the design tokens, then the rules that use them. */
 export const STYLESHEET = [TOKENS, ...SHEETS].map(path => readFileSync(path, 'utf8')).join('\n')
 export const STYLESHEET_PATH = assetPath(STYLESHEET, 'css')
+
+/** The icon of every page, of the dashboard too. */
+export const MARK = readFileSync(
+  fileURLToPath(import.meta.resolve('@signalbox/design/mark.svg')),
+  'utf8',
+)
+export const MARK_PATH = assetPath(MARK, 'svg')
 
 /** Runs in the browser, on the pages that create or use a passkey. */
 export const PASSKEY_SCRIPT = readFileSync(join(import.meta.dirname, 'passkeys.js'), 'utf8')
