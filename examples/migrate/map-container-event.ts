@@ -32,7 +32,7 @@ export interface ContainerEvent {
   items?: Record<string, unknown>[]
   /** Consent Mode v2. */
   consent_state?: Record<string, string>
-  /** The states of a GA4 request. `x-ga-gcs` alone does not have `ad_user_data`: it grants nothing. */
+  /** The states of a GA4 request. `x-ga-gcs` alone lacks `ad_user_data`: it grants nothing. */
   'x-ga-gcs'?: string
   'x-ga-gcd'?: string
   /** 1: no personalized ads. */
@@ -92,7 +92,7 @@ function toBody(event: ContainerEvent): EventSubmission {
   }
 }
 
-/** A refusal in one of the places counts. Nothing without any: `consent_basis` is your statement. */
+/** A refusal in one of the places counts. Without any, nothing: `consent_basis` is yours to say. */
 function mapConsentMode(event: ContainerEvent): Pick<EventSubmission, 'consent_mode'> {
   const states = withoutMissing({
     ...event.consent_state,

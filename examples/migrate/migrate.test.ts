@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
-import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { it } from 'node:test'
 import type { EventSubmission } from '@signalbox/sdk'
 import fc from 'fast-check'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { type ContainerEvent, mapContainerEvent } from './map-container-event.ts'
-import { mapServerEvent } from './map-server-event.ts'
 import { mapTrackCall, type TrackCall } from './map-track-call.ts'
 
 const digest = (text: string) => [hash('sha256', text)]
@@ -235,43 +232,6 @@ it('refuses an order of a visitor who denied advertising', async test => {
   assert.equal((await service.submit(limited)).status, 422)
 })
 
-it('delivers the body of hand-written Conversions API code unchanged', async test => {
-  const service = await startTestService(test)
-  const event = {
-    event_name: 'Purchase',
-    event_time: Date.parse('2026-11-21T11:30:00Z') / 1_000,
-    event_id: 'order-9',
-    action_source: 'website',
-    event_source_url: 'https://shop.example/thanks',
-    referrer_url: 'https://search.example/',
-    opt_out: true,
-    data_processing_options: ['LDU'],
-    data_processing_options_country: 1,
-    data_processing_options_state: 1_000,
-    user_data: { em: digest('jane@example.com'), client_user_agent: 'Mozilla/5.0' },
-    custom_data: {
-      value: 142.52,
-      currency: 'USD',
-      content_type: 'product_group',
-      content_ids: ['group-1'],
-      predicted_ltv: 300.5,
-      status: 'completed',
-      delivery_category: 'home_delivery',
-      coupon: 'SPRING',
-    },
-  }
-  const consent = { advertising: 'granted', captured_at: '2026-11-21T11:00:00Z' }
-  const received = await deliver(service, mapServerEvent(event, consent))
-  const { event_name, event_time, event_id, user_data, custom_data, ...others } = event
-  assert.deepEqual(received.custom_data, custom_data)
-  assert.deepEqual(received.user_data, user_data)
-  assert.deepEqual(received.other_members, others)
-  assert.deepEqual(
-    [received.event_name, received.event_time, received.event_id],
-    [event_name, event_time, event_id],
-  )
-})
-
 it('keeps every amount and every count exact', async test => {
   const service = await startTestService(test)
   const price = fc.integer({ min: 0, max: 999_999_999_999 }).map(cents => cents / 100)
@@ -307,17 +267,4 @@ it('keeps every amount and every count exact', async test => {
     }),
     { numRuns: 30 },
   )
-})
-
-it('needs nothing but the SDK, so that the mappings can be copied', () => {
-  const files = globSync('*.ts', { cwd: import.meta.dirname }).filter(
-    name => !/\.test\./.test(name),
-  )
-  assert.ok(files.length > 3)
-  for (const name of files) {
-    const text = readFileSync(join(import.meta.dirname, name), 'utf8')
-    for (const [, from = ''] of text.matchAll(/ from '([^']+)'/g)) {
-      assert.match(from, /^@signalbox\/sdk$|^\.\/[\w-]+\.ts$/, name)
-    }
-  }
 })

@@ -39,7 +39,8 @@ const YES = `granted grant grants allow allowed allows accept accepted acceptanc
   acceptera aceitar accepteren accepte
   acceptee autorise akzeptiert zugestimmt erlaubt aceptado aceptada
   aceito accettato geaccepteerd toegestaan godkand akceptovano prijato zgoda 同意 許可 许可 はい 是 да
-  dy vi так accord כן erteilt confirmed bewilligt gegeben donne donnee otorgado otorgada concesso concessa
+  dy vi так accord כן erteilt confirmed bewilligt gegeben donne donnee otorgado otorgada
+  concesso concessa
   udzielona gegeven verleend givet gitt annettu udeleno`
 const YES_ALONE = 'consent consented in g t an aan'
 const NO = `denied deny denies no n false off disable disabled inactive deactivated reject

@@ -67,9 +67,9 @@ const WORDS: Record<WordKind, string> = {
     general ok okay signal signals command subcommand`,
   all: 'all everything every full',
   negation: 'not no non never dont without off missing absent lack lacking',
-  refusal: `exclusion exclusions suppression suppressions blocklist stop stopped consentless unconsented denials refusals rejections deny denied denies
-    denying denial decline declined
-    declines refuse refused refuses
+  refusal: `exclusion exclusions suppression suppressions blocklist stop stopped
+    consentless unconsented denials refusals rejections deny denied denies
+    denying denial decline declined declines refuse refused refuses
     refusal reject rejected rejects rejecting rejection disallow disallowed disable disabled block
     blocked blocking prevent prevented forbid forbidden prohibit prohibited limit limited limits
     restrict restricted restriction exclude excluded suppress suppressed disagree disagreed

@@ -147,7 +147,8 @@ function readStoredItem(
 /** Members by which an item says what it is, as in `{purpose: "advertising", granted: false}`. */
 const NAMING_MEMBER = new RegExp(
   '^(_?id|k|name|key|type|label|title|slug|code|group)$|' +
-    '(purpose|category|vendor|service|provider|processor|dps)([-_ ]?(id|name|key|type|code|slug))?$|' +
+    '(purpose|category|vendor|service|provider|processor|dps)' +
+    '([-_ ]?(id|name|key|type|code|slug))?$|' +
     '(group|consent|cookie|template)[-_ ]?(id|name|key|type|code)$',
   'i',
 )

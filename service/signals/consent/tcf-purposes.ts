@@ -32,8 +32,10 @@ const PURPOSES_NAME_WORD = new RegExp(
     'permitted|enabled|selected|active|opt(?:ed)?in|authori[sz]ed)$',
 )
 const ANSWER_NAME = /^(?:consent(?:s|ed)?|grant(?:s|ed)|accepted|allowed|denied|refused|rejected)$/i
-const REFUSED_PURPOSES_WORD =
-  /^(?:den(?:y|ied)|refused?|reject(?:s|ed)?|declined|disabled|disallowed|revoked|withdrawn|opt(?:ed)?out)$/
+const REFUSED_PURPOSES_WORD = new RegExp(
+  '^(?:den(?:y|ied)|refused?|reject(?:s|ed)?|declined|disabled|disallowed|revoked|withdrawn|' +
+    'opt(?:ed)?out)$',
+)
 
 /** What a name such as `tcfPurposesGranted` or `purposes_denied` lists by numbers; or null. */
 export interface NumberedPurposes {
