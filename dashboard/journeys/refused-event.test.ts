@@ -19,11 +19,11 @@ it('finds why an event is missing that was refused, in three actions', async tes
   await service.server.flushRefusals()
   const { page, assertAccessible } = await openJourneyPage(test, { service, person: owner })
   await page.goto(`${service.url}/w/${tracker.workspaceId}`)
-  const refusedStage = page.getByRole('region', { name: 'Refused', exact: true })
-  await refusedStage.getByText('1', { exact: true }).first().waitFor()
+  const refusedBand = page.getByRole('link', { name: 'Refused: 1 request', exact: true })
+  await refusedBand.waitFor()
   await assertAccessible()
 
-  await refusedStage.getByRole('link', { name: 'Show refusals' }).click()
+  await refusedBand.press('Enter')
   await page.getByLabel('Find a refused event by its ID').fill('order-2')
   await page.keyboard.press('Enter')
   const found = page.getByRole('region', { name: 'Refusals of order-2' })
@@ -37,7 +37,7 @@ it('finds why an event is missing that was refused, in three actions', async tes
   await page.getByText('No refused request is known with this ID').waitFor()
 })
 
-it('shows every stage of an empty tracker and of one with failures by cause', async test => {
+it('shows every page of an empty tracker and of one with failures by cause', async test => {
   const service = await startTestService(test, { startAt: NOW })
   const { owner, tracker } = await openDashboardWorkspace(service)
   const { page, assertAccessible } = await openJourneyPage(test, { service, person: owner })
@@ -55,8 +55,10 @@ it('shows every stage of an empty tracker and of one with failures by cause', as
   await service.submit(samplePurchase({ event_id: 'order-4' }))
   await service.deliver()
   await page.goto(url)
-  await page.locator('[data-stage=failed]').getByText('1', { exact: true }).waitFor()
-  await page.getByRole('link', { name: 'Show causes' }).click()
+  await page.getByRole('link', { name: 'Purchase, Failed: 1', exact: true }).press('Enter')
+  await page.getByRole('link', { name: 'Purchase', exact: true }).waitFor()
+  await page.getByText('order-4').waitFor()
+  await page.goto(`${url}/issues`)
   await page.getByRole('heading', { name: /refused the content/ }).waitFor()
   await page.getByText('code 100, subcode 2804048').waitFor()
   await page.getByRole('link', { name: 'order-4' }).waitFor()

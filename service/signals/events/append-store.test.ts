@@ -164,7 +164,7 @@ it('does not write the session of a visitor who brings nothing new within an hou
     assert.deepEqual(await versionOf(), stored, name)
   }
   assert.deepEqual((await sessionOf(database, 'first'))?.lastSeenAt, STORED_AT)
-  // After an hour, after a look-up of withdrawals, and with a click that is new.
+  // After an hour, after a lookup of withdrawals, and with a click that is new.
   const changes: [EventRecord, number][] = [
     [visit('later', 3_600), 3_600],
     [{ ...visit('due', 3_700), session: { ...session, isDue: true } }, 3_700],

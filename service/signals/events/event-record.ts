@@ -156,7 +156,7 @@ interface SessionUpdate {
   landingSource: string | null
   clickIds: Record<string, string>
   /**
-   * Written even when it brings nothing new. Set after a look-up of withdrawals: what one of them
+   * Written even when it brings nothing new. Set after a lookup of withdrawals: what one of them
    * removes from the session is decided by the time of the last visit. Default: no.
    */
   isDue?: boolean

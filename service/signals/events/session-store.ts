@@ -157,9 +157,9 @@ const BRINGS_NOTHING = `(
 
 /**
  * As `writeSessions`, but without the visits that bring nothing new, which are most of those of
- * returning visitors: a look-up instead of a new version of the row. The last visit of a session is
+ * returning visitors: a lookup instead of a new version of the row. The last visit of a session is
  * therefore up to an hour older than the visitor's last event. Not for a Citus cluster, where the
- * look-up would ask every node.
+ * lookup would ask every node.
  */
 export function writeChangedSessions(source: string): string {
   const columns = WRITTEN_COLUMNS.map(name => `excluded.${name}`).join(', ')

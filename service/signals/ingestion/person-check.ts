@@ -39,7 +39,7 @@ const NO_KEYED_DIGESTS: ReadonlyMap<string, string> = new Map()
  * Remembers which trackers have withdrawals, have them under keyed digests, or have erased a
  * person, for the optimistic insert. Of a tracker that is not remembered, the insert checks that it
  * has none at all, so the first event of one that has some conflicts. A tracker whose withdrawals
- * are all lifted stays remembered, which costs look-ups only.
+ * are all lifted stays remembered, which costs lookups only.
  */
 export class PersonCheck {
   readonly #database: Database
