@@ -33,7 +33,10 @@ it('inserts the address of the installation into examples, never the Host header
   for (const path of ['/docs/quick-start', '/docs/quick-start.md', '/docs/api', '/llms-full.txt']) {
     const { text } = await get(service, path, { host: 'evil.example' })
     assert.ok(text.includes(`${service.url}/api/v1/events`), path)
-    assert.doesNotMatch(text, /\{site_origin\}|\{base_url\}|evil\.example|http:\/\/127\.0\.0\.1:3000/)
+    assert.doesNotMatch(
+      text,
+      /\{site_origin\}|\{base_url\}|evil\.example|http:\/\/127\.0\.0\.1:3000/,
+    )
   }
 })
 
