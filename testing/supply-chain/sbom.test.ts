@@ -35,7 +35,7 @@ it('npm run sbom lists every dependency of the program with its version and dige
     const found = components.find(
       component => nameOf(component) === name && component.version === version,
     )
-    assert.equal(found?.hashes?.[0]?.alg, 'SHA-512', name)
+    assert.equal(found?.hashes?.[0]?.alg, 'SHA-512', `${name}: ${JSON.stringify(found)}`)
   }
   const tool = components.find(component => nameOf(component) === '@biomejs/biome')
   assert.deepEqual(tool?.properties, [{ name: 'cdx:npm:package:development', value: 'true' }])
