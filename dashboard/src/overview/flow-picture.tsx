@@ -183,8 +183,8 @@ function toGraph({ flow, rows, choice, nameOf }: FlowPictureProps, isWide: boole
   }
   for (const outcome of OUTCOMES) {
     const count = groups.reduce((sum, { counts }) => sum + counts[outcome], 0)
-    const part = formatPart(count, deliveries) ?? ''
-    const text = `${formatNumber(count)} · ${part}`
+    const part = isWide ? ` · ${formatPart(count, deliveries) ?? ''}` : ''
+    const text = `${formatNumber(count)}${part}`
     add({
       id: outcome,
       column: first + 2,
