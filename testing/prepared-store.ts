@@ -45,7 +45,7 @@ const SOURCES = [
  */
 export const TEST_SERVER_SETTINGS = {
   autovacuum: 'off',
-  // Four groups of tests at once, each with pools of several services.
+  // Several groups of tests at once, each with pools of several services.
   max_connections: '250',
   checkpoint_timeout: '1h',
   max_wal_size: '512MB',

@@ -17,7 +17,7 @@ const ROOT = join(import.meta.dirname, '..')
 /** No list of folders to run: a new one would be forgotten. */
 const NO_SOURCES = /^(node_modules|dist.*|\..+)$/
 const GROUP_LINES_MAX = 9_000
-const CONCURRENCY = 4
+const CONCURRENCY = 3
 /** The long proofs say so themselves, with a reason. */
 const FULL_RUN_ONLY = /^\/\/ Full run only: /m
 const RUNS_ALONE = /^\/\/ Runs alone: |^(before|after|beforeEach|afterEach)\(/m

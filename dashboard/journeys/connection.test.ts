@@ -17,7 +17,6 @@ it('keeps its frame while the service is away, and goes on by itself', async tes
     stopsService: true,
     expectedStatuses: [401],
   })
-  page.setDefaultTimeout(25_000)
   const heading = (name: string) => page.getByRole('heading', { name, level: 1 })
   const entry = (name: string) => page.getByRole('navigation').getByRole('link', { name })
   const away = page.getByText('Signalbox does not answer', { exact: true })
@@ -46,7 +45,9 @@ it('keeps its frame while the service is away, and goes on by itself', async tes
   await heading('Keys').waitFor()
   await away.waitFor({ state: 'hidden' })
 
-  // A session that has ended leads to the sign-in, which knows the way back.
+  // A session that has ended leads to the sign-in, which knows the way back. A request of the
+  // recovery that is still open would lead there first, from the page of keys.
+  await page.waitForLoadState('networkidle')
   await page.context().clearCookies()
   await entry('Privacy').click()
   await page.getByLabel('Email').waitFor()
@@ -65,7 +66,6 @@ it('shows statuses and order numbers whole, in the theme that the person chose',
   await service.deliver()
   const { page, assertAccessible } = await openJourneyPage(test, { service, person: owner })
   await page.goto(`${service.url}/w/${tracker.workspaceId}/events`)
-  page.setDefaultTimeout(25_000)
   const status = page.getByRole('table').getByText('failed:permanent', { exact: true })
   for (const width of [390, 768, 1_440]) {
     await page.setViewportSize({ width, height: 844 })
