@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import { REFUSAL_RULES } from '@signalbox/contract/refusal-rules.ts'
 import type { DeliveryIssue } from '@signalbox/contract/session/issues.ts'
 import { describeIssue } from './src/issues/issue-texts.ts'
-import { describeReason } from './src/overview/stage-texts.ts'
+import { describeReason } from './src/overview/reason-texts.ts'
 
 const ISSUE = { class: 'permanent', reason: null } as DeliveryIssue
 

@@ -24,6 +24,7 @@ import {
   type FlowEvents,
 } from '../signals/reports/event-flow-store.ts'
 import { findReportsOfRange, type StoredReport } from '../signals/reports/reconciliation-store.ts'
+import { listReasons, sumOf } from './overview.ts'
 
 const DAYS_DEFAULT = 7
 /** Days before the range, for the rate over time and the changes. */
@@ -31,7 +32,6 @@ const EARLIER_DAYS = 7
 const NAMES_MAX = 50
 /** The name of all further event names. */
 export const OTHER_NAMES = '(other names)'
-const REASONS_MAX = 20
 const CHANGES_MAX = 6
 const REPORTS_MAX = 5_000
 
@@ -179,17 +179,6 @@ function toValues(rows: readonly FlowEvents[]): FlowValue[] {
   )
     .map(({ currency, amount }) => ({ currency: currency as string, amount: amount as string }))
     .sort((a, b) => a.currency.localeCompare(b.currency))
-}
-
-function sumOf(rows: readonly { count: number }[]): number {
-  return rows.reduce((sum, { count }) => sum + count, 0)
-}
-
-function listReasons(rows: readonly { reason: string; count: number }[]) {
-  return [...Map.groupBy(rows, ({ reason }) => reason)]
-    .map(([reason, same]) => ({ reason, count: sumOf(same) }))
-    .sort((a, b) => b.count - a.count || a.reason.localeCompare(b.reason))
-    .slice(0, REASONS_MAX)
 }
 
 /** What the platform of a destination reported, under our names where only one is mapped to it. */

@@ -5,7 +5,7 @@ import { formatUtcDay } from '../runtime/util/time.ts'
 import { type SearchContext, searchEvents } from './search-events.ts'
 
 /** Rows of one file. */
-export const EXPORTED_EVENTS_MAX = 10_000
+const EXPORTED_EVENTS_MAX = 10_000
 /** Pages that are searched for them, each of at most ten thousand rows of the store. */
 const PAGES_MAX = 400
 

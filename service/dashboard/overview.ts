@@ -134,10 +134,10 @@ async function readDestinations(
 
 function withReasons(counts: readonly DestinationCount[]) {
   const named = counts.map(({ reason, count }) => ({ reason: reason ?? '', count }))
-  return { count: sumOf(counts), reasons: listReasons(named) }
+  return { count: sumOf(counts), reasons: listReasons(named.filter(isNamed)) }
 }
 
-function sumOf(counts: readonly { count: number }[]): number {
+export function sumOf(counts: readonly { count: number }[]): number {
   return counts.reduce((sum, { count }) => sum + count, 0)
 }
 
@@ -170,9 +170,11 @@ function summarizeHours(
     stage,
     unit,
     is_minimum: false,
-    count: counts.reduce((sum, { count }) => sum + count, 0),
+    count: sumOf(counts),
     reasons: listReasons(
-      counts.map(({ reason, count }) => ({ reason: reason ? storedText(reason) : '', count })),
+      counts
+        .map(({ reason, count }) => ({ reason: reason ? storedText(reason) : '', count }))
+        .filter(isNamed),
     ),
     hours: [...hours].map(([hour, count]) => ({ hour, count })),
   }
@@ -191,7 +193,7 @@ function summarizeWaiting({
     unit: 'deliveries',
     is_minimum: isTruncated,
     hours: [],
-    count: named.reduce((sum, { count }) => sum + count, 0),
+    count: sumOf(named),
     reasons: listReasons(named),
   }
 }
@@ -217,16 +219,20 @@ function summarizePlatformDays(
     reasons: [],
     from: addHoursToDay(firstDay, 0).toISOString(),
     to: addHoursToDay(today, 0).toISOString(),
-    count: days.length === 0 ? null : days.reduce((sum, { count }) => sum + count, 0),
+    count: days.length === 0 ? null : sumOf(days),
     hours: days.map(({ day, count }) => ({ hour: addHoursToDay(day, 0).toISOString(), count })),
   }
 }
 
-function listReasons(
+function isNamed({ reason }: { reason: string }): boolean {
+  return reason !== ''
+}
+
+/** The most frequent reasons first. */
+export function listReasons(
   counts: readonly { reason: string; count: number }[],
 ): StageSummary['reasons'] {
   return [...sumBy(counts, ({ reason }) => reason)]
-    .filter(([reason]) => reason !== '')
     .map(([reason, count]) => ({ reason, count }))
     .sort((a, b) => b.count - a.count || a.reason.localeCompare(b.reason))
     .slice(0, REASONS_MAX)

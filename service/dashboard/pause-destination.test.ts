@@ -21,7 +21,7 @@ async function readDelivery(service: TestService, eventId: string) {
   return body.deliveries[0]
 }
 
-it('pauses a destination until a person resumes it, whatever else happens', async test => {
+it('pauses a destination until a person resumes it, and nothing else does', async test => {
   const service = await startTestService(test)
   const { owner, read, one, change, tracker } = await openPaused(service)
   const paused = await change({ paused: true })

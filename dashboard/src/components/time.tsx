@@ -3,8 +3,6 @@ import { useEffect, useState } from 'react'
 import { formatAbsolute, formatRelative } from './format-time.ts'
 import type { TimeZone } from './input-time.ts'
 
-export { formatAbsolute }
-
 /** The zone in which all pages show times; kept in the browser. */
 export function useTimeZone() {
   return useLocalStorage<TimeZone>({ key: 'signalbox-time-zone', defaultValue: 'local' })

@@ -16,7 +16,7 @@ import { useState } from 'react'
 import { call } from '../api/client.ts'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { formatCount, formatNumber } from '../components/format-count.ts'
-import { describeReason } from '../overview/stage-texts.ts'
+import { describeReason } from '../overview/reason-texts.ts'
 import { type DestinationPlatform, type DestinationProps, destinationsKey } from './queries.ts'
 import {
   findRepeatedName,

@@ -12,7 +12,7 @@ import {
   OUTCOMES,
   type Outcome,
 } from './flow-model.ts'
-import { describeReason } from './stage-texts.ts'
+import { describeReason } from './reason-texts.ts'
 
 interface FlowTableProps {
   workspace: string

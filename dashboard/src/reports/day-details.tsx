@@ -3,7 +3,7 @@ import type { ReconciliationReport } from '@signalbox/contract/reports.ts'
 import { Facts, Section } from '../components/facts.tsx'
 import { formatCount, formatNumber } from '../components/format-count.ts'
 import { PageButton } from '../components/links.tsx'
-import { describeReason } from '../overview/stage-texts.ts'
+import { describeReason } from '../overview/reason-texts.ts'
 import { isCompared, STATUS_LABELS } from './buckets.ts'
 import type { ReportSearch } from './report-search.ts'
 

@@ -269,7 +269,7 @@ function isAboutEverything({ kinds, unknown }: WordCounts, words: string[]): boo
   if (kinds.has('interface')) return false
   if (kinds.has('opt_out') || kinds.has('withdrawal')) return true
   if (kinds.has('ending')) return false
-  // `mtm_consent_removed`, whatever "mtm" is.
+  // `mtm_consent_removed`, for any "mtm".
   if (unknown > 0) return kinds.has('refusal') && words.some(word => CONSENT_WORD.test(word))
   return kinds.has('consent') || kinds.has('refusal')
 }

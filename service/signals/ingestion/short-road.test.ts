@@ -16,7 +16,7 @@ import { startTestService, type TestService } from '../../../testing/fixtures/se
 import { waitUntil } from '../../../testing/fixtures/wait-until.ts'
 
 const PATH = '/api/v1/events'
-/** An empty query leaves a request to the framework, whatever else it says. */
+/** An empty query leaves any request to the framework. */
 const QUERY = '?'
 
 let attempts = 0

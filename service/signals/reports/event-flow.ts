@@ -1,3 +1,4 @@
+import { FLOW_DAYS_MAX } from '@signalbox/contract/session/overview.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import type { JobContext } from '../../runtime/jobs/job.ts'
 import { NIL_UUID } from '../../runtime/util/ids.ts'
@@ -28,8 +29,7 @@ export const COUNTED_EVENTS_MIN = 500
 /** Events that one page counts by itself: about 200 ms. */
 const EVENTS_OF_PAGE_MAX = 50_000
 
-/** Days of receipt that the job looks at: the longest range of a page, and a week before it. */
-export const FLOW_DAYS_MAX = 92
+/** A page shows the week before its range too, and a clock may be ahead into the next day. */
 const EARLIER_DAYS = 8
 
 /** A commit takes less; an event that is later is in the remainder until the next count. */

@@ -5,69 +5,6 @@ import {
   REFUSAL_RULES,
   type RefusalRule,
 } from '@signalbox/contract/refusal-rules.ts'
-import type { StageName } from '@signalbox/contract/session/overview.ts'
-
-interface StageText {
-  title: string
-  description: string
-  /** The page below the workspace that lists what is counted, and its filters. */
-  path: string
-  search: Record<string, string>
-  link: string
-}
-
-/** The stages in the words of the documentation (docs/states.md). */
-export const STAGE_TEXTS: Record<StageName, StageText> = {
-  refused: {
-    title: 'Refused',
-    description: 'Answered with an error. Nothing was stored.',
-    path: 'issues',
-    search: {},
-    link: 'Show refusals',
-  },
-  accepted: {
-    title: 'Accepted',
-    description: 'Stored, each exactly once.',
-    path: 'events',
-    search: {},
-    link: 'Show events',
-  },
-  held: {
-    title: 'Held',
-    description: 'Not sent, because of consent, age or a missing destination.',
-    path: 'events',
-    search: { status: 'held' },
-    link: 'Show held events',
-  },
-  waiting: {
-    title: 'Waiting',
-    description: 'Queued, being sent, or retried later.',
-    path: 'events',
-    search: { status: 'waiting' },
-    link: 'Show waiting events',
-  },
-  failed: {
-    title: 'Failed',
-    description: 'Given up. A replay can send them again.',
-    path: 'issues',
-    search: {},
-    link: 'Show causes',
-  },
-  platform_accepted: {
-    title: 'Accepted by the platform',
-    description: 'The platform confirmed receipt.',
-    path: 'events',
-    search: { status: 'accepted' },
-    link: 'Show delivered events',
-  },
-  platform_counted: {
-    title: 'Counted by the platform',
-    description: "In the platform's own statistics, by whole UTC days.",
-    path: 'reports',
-    search: {},
-    link: 'Show reconciliation',
-  },
-}
 
 const REASON_TEXTS: Record<Exclude<StageReason, RefusalRule>, string> = {
   consent_not_decided: 'Connected while the event arrived',
