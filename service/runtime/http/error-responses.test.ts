@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import net from 'node:net'
 import { it } from 'node:test'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import { type RequestOptions, startTestService } from '../../../testing/fixtures/service.ts'
@@ -128,6 +130,51 @@ it('returns 413 with the limit and the next step, also without a Content-Length'
         'The body is larger than 65536 bytes; split a batch into several requests, or leave out ' +
         'optional data such as custom properties.',
     })
+  }
+})
+
+// Closing after the response would reset the connection of a client that is still sending.
+it('reads the rest of a refused body, so that the client gets its response', async test => {
+  const service = await startTestService(test)
+  const secret = `Bearer ${service.tracker.trackerSecret}`
+  const lengthOf = 'content-length: 8000000\r\n'
+  const cases: [
+    path: string,
+    type: string,
+    framing: string,
+    authorization: string,
+    code: number,
+  ][] = [
+    [EVENTS, 'application/json', lengthOf, secret, 413],
+    [EVENTS, 'application/json', 'transfer-encoding: chunked\r\n', secret, 413],
+    [EVENTS, 'application/json', lengthOf, 'Bearer nobody', 401],
+    [EVENTS, 'application/json', `origin: https://shop.example\r\n${lengthOf}`, secret, 403],
+    [`${EVENTS}/batch`, 'application/json', lengthOf, secret, 413],
+    ['/sign-in', 'application/x-www-form-urlencoded', lengthOf, secret, 413],
+    ['/api/v1/nothing', 'application/json', lengthOf, secret, 404],
+  ]
+  for (const [path, type, framing, authorization, code] of cases) {
+    const socket = net.connect(Number(new URL(service.url).port), '127.0.0.1')
+    test.after(() => socket.destroy())
+    const head = `host: ${new URL(service.url).host}\r\nauthorization: ${authorization}\r\n`
+    const origin = path === '/sign-in' ? `origin: ${service.url}\r\n` : ''
+    const block = framing.endsWith(lengthOf)
+      ? ' '.repeat(80_000)
+      : `13880\r\n${' '.repeat(80_000)}\r\n`
+    socket.write(`POST ${path} HTTP/1.1\r\n${head}${origin}content-type: ${type}\r\n${framing}\r\n`)
+    let answers = ''
+    socket.setEncoding('latin1').on('data', (text: string) => {
+      answers += text
+    })
+    for (let sent = 0; sent < 100; sent += 1) {
+      if (!socket.write(block)) await once(socket, 'drain')
+    }
+    if (!framing.endsWith(lengthOf)) socket.write('0\r\n\r\n')
+    // The connection is still good for the next request.
+    socket.write(`GET /livez HTTP/1.1\r\n${head}connection: close\r\n\r\n`)
+    await once(socket, 'close')
+    const statuses = [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(match => Number(match[1]))
+    assert.deepEqual(statuses, [code, 200], `${path} ${type} ${framing}`)
   }
 })
 

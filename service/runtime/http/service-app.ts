@@ -4,6 +4,7 @@ import {
   type FastifyBaseLogger,
   type FastifyInstance,
   type FastifyReply,
+  type FastifyRequest,
   type FastifyTypeProvider,
   fastify,
   type RawRequestDefaultExpression as Incoming,
@@ -171,14 +172,25 @@ function closeConnectionsOnShutdown(app: ServiceApp): void {
     isClosing = true
     for (const socket of open) if (socket.bytesRead === 0) socket.destroy()
   })
-  app.addHook('onSend', (_request, reply, payload, done) => {
+  app.addHook('onSend', (request, reply, payload, done) => {
     if (isClosing) reply.header('connection', 'close')
+    else if (reply.statusCode === 413 && !request.raw.complete) discardRest(request.raw, reply)
     done(null, payload)
   })
   app.shortRoad.addGate((_request, reply) => {
     reply.onSend = () => isClosing && reply.header('connection', 'close')
     return !isClosing
   })
+}
+
+/**
+ * Reads what is left of a body that is too large and forgets it, until the time of the request is
+ * over. Fastify closes the connection instead: a client that is still sending would see a reset and
+ * never the response.
+ */
+function discardRest(raw: FastifyRequest['raw'], reply: FastifyReply): void {
+  reply.removeHeader('connection')
+  raw.resume()
 }
 
 /** Without listeners Node refuses unknown expectations and ignores CONNECT. */
