@@ -6,34 +6,32 @@ export interface NavigationEntry {
   group: 'signals' | 'agents' | 'workspace'
   /** `dashboard` pages are drawn by the React app below /w/:workspace, others by the server. */
   kind: 'dashboard' | 'server'
-  /** The roles that may open it; every member if left out. */
-  roles?: readonly ('owner' | 'admin' | 'member')[]
+  /** The roles that may open it; everyone if left out. */
+  roles?: readonly ('owner' | 'admin' | 'member' | 'viewer')[]
 }
 
 export const NAVIGATION_GROUPS = { signals: 'Signals', agents: 'Agents', workspace: 'Workspace' }
 
+/** Everyone but events viewers. */
+const MEMBERS = ['owner', 'admin', 'member'] as const
+
 /** The one list of the pages of a workspace, in the order of the navigation. */
 export const NAVIGATION: readonly NavigationEntry[] = [
-  { label: 'Overview', path: '/w/:workspace', group: 'signals', kind: 'dashboard' },
-  { label: 'Events', path: '/w/:workspace/events', group: 'signals', kind: 'dashboard' },
-  { label: 'Issues', path: '/w/:workspace/issues', group: 'signals', kind: 'dashboard' },
-  {
-    label: 'Destinations',
-    path: '/w/:workspace/destinations',
-    group: 'signals',
-    kind: 'dashboard',
-  },
-  { label: 'Reports', path: '/w/:workspace/reports', group: 'signals', kind: 'dashboard' },
-  { label: 'Privacy', path: '/w/:workspace/privacy', group: 'signals', kind: 'dashboard' },
-  { label: 'Keys', path: '/w/:workspace/keys', group: 'signals', kind: 'dashboard' },
-  { label: 'Start', path: '/w/:workspace/start', group: 'signals', kind: 'dashboard' },
-  serverPage('Approvals', 'approvals', 'agents'),
-  serverPage('Agents', 'connections', 'agents', ['owner']),
-  serverPage('Tokens', 'tokens', 'agents', ['owner']),
-  serverPage('Policy', 'policy', 'agents'),
-  serverPage('Ad accounts', 'ad-accounts', 'workspace'),
-  serverPage('People', 'people', 'workspace'),
-  serverPage('Notifications', 'notifications', 'workspace'),
+  dashboardPage('Overview', '', 'signals'),
+  dashboardPage('Events', '/events', 'signals'),
+  dashboardPage('Issues', '/issues', 'signals'),
+  dashboardPage('Destinations', '/destinations', 'signals', MEMBERS),
+  dashboardPage('Reports', '/reports', 'signals'),
+  dashboardPage('Privacy', '/privacy', 'signals', MEMBERS),
+  dashboardPage('Keys', '/keys', 'signals', MEMBERS),
+  dashboardPage('Start', '/start', 'signals', MEMBERS),
+  serverPage('Approvals', 'approvals'),
+  dashboardPage('Agents', '/agents', 'agents', ['owner']),
+  dashboardPage('Tokens', '/tokens', 'agents', ['owner']),
+  serverPage('Policy', 'policy'),
+  dashboardPage('Ad accounts', '/ad-accounts', 'workspace', MEMBERS),
+  dashboardPage('People', '/people', 'workspace'),
+  dashboardPage('Notifications', '/notifications', 'workspace', MEMBERS),
   serverPage('Log', 'audit', 'workspace'),
   { label: 'Docs', path: '/docs', group: 'workspace', kind: 'server' },
 ]
@@ -43,12 +41,20 @@ export function navigationPath({ path }: NavigationEntry, workspaceId: string | 
   return path.replace(':workspace', String(workspaceId))
 }
 
-function serverPage(
+function dashboardPage(
   label: string,
-  key: string,
+  below: string,
   group: NavigationEntry['group'],
   roles?: NonNullable<NavigationEntry['roles']>,
 ): NavigationEntry {
+  return { label, path: `/w/:workspace${below}`, group, kind: 'dashboard', ...(roles && { roles }) }
+}
+
+function serverPage(
+  label: string,
+  key: string,
+  group: NavigationEntry['group'] = 'agents',
+): NavigationEntry {
   const path = `/workspaces/:workspace/${key}`
-  return { label, path, group, kind: 'server', ...(roles && { roles }) }
+  return { label, path, group, kind: 'server', roles: MEMBERS }
 }

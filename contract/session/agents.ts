@@ -1,10 +1,11 @@
 import Type, { type Static } from 'typebox'
 import { INTEGER_MAX, named, nullable, stringEnum, timestamp } from '../scalars.ts'
+import { PERMISSIONS, TIERS, TOKEN_DAYS, type TokenDays } from './agent-permissions.ts'
 import { displayName, pageMembers } from './users.ts'
 
 const id = (description: string) => Type.Integer({ minimum: 1, maximum: INTEGER_MAX, description })
 
-const Permissions = Type.Array(Type.String({ enum: ['ad-account.read', 'actions.propose'] }))
+const Permissions = Type.Array(stringEnum(PERMISSIONS))
 
 const Connection = named(
   'Connection',
@@ -49,7 +50,8 @@ const ExecutionToken = named(
   Type.Object({
     id: id('The token.'),
     name: Type.String(),
-    tier: Type.String({ enum: ['read', 'write', 'admin'] }),
+    tier: stringEnum(TIERS),
+    status: stringEnum(['active', 'expired', 'revoked']),
     last_characters: Type.String({ description: 'The last characters, to recognize the token.' }),
     ad_account_id: id('The one ad account that it is for.'),
     ad_account_name: Type.String(),
@@ -71,8 +73,8 @@ export const ExecutionTokenSubmission = named(
   Type.Object({
     name: displayName(),
     ad_account_id: id('An active ad account of the workspace.'),
-    tier: stringEnum(['read', 'write', 'admin']),
-    days: Type.Unsafe<30 | 90 | 365>({ type: 'integer', enum: [30, 90, 365] }),
+    tier: stringEnum(TIERS),
+    days: Type.Unsafe<TokenDays>({ type: 'integer', enum: TOKEN_DAYS }),
   }),
 )
 

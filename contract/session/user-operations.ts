@@ -25,6 +25,7 @@ import {
   RoleSubmission,
   SessionList,
   WorkspaceList,
+  WorkspaceSecurity,
   WorkspaceSubmission,
 } from './users.ts'
 
@@ -54,6 +55,13 @@ export const renameWorkspace = write('renameWorkspace', 'PATCH /workspaces/:work
   body: WorkspaceSubmission,
   response: { 204: Nothing, ...ALL_REFUSALS },
 })
+
+/** Whether every member needs a second factor. 403: the person has not confirmed their identity. */
+export const changeWorkspaceSecurity = write(
+  'changeWorkspaceSecurity',
+  'PUT /workspaces/:workspace/security',
+  { body: WorkspaceSecurity, response: { 204: Nothing, ...ALL_REFUSALS } },
+)
 
 export const listMembers = read('listMembers', '/workspaces/:workspace/members', {
   200: MemberList,
@@ -119,7 +127,7 @@ export const updateAdAccount = write(
 
 export const PEOPLE_OPERATIONS = [
   ...[getMe, listSessions, endSession, endOtherSessions],
-  ...[listWorkspaces, createWorkspace, renameWorkspace],
+  ...[listWorkspaces, createWorkspace, renameWorkspace, changeWorkspaceSecurity],
   ...[listMembers, changeMemberRole, confirmMemberRole, removeMember],
   ...[listInvitations, createInvitation, withdrawInvitation, listMyInvitations, answerInvitation],
   ...[listAdAccounts, createAdAccount, updateAdAccount],

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { INTEGER_MAX, named, nullable, timestamp } from '../scalars.ts'
+import { INTEGER_MAX, named, nullable, stringEnum, timestamp } from '../scalars.ts'
+import { WORKSPACE_ROLES } from './roles.ts'
 
 const id = (description: string) => Type.Integer({ minimum: 1, maximum: INTEGER_MAX, description })
 
@@ -10,10 +11,7 @@ export const pageMembers = {
   has_more: Type.Boolean({ description: 'Whether `?page=` with the next number has rows.' }),
 }
 
-const Role = Type.Unsafe<'owner' | 'admin' | 'member'>({
-  type: 'string',
-  enum: ['owner', 'admin', 'member'],
-})
+const Role = stringEnum(WORKSPACE_ROLES)
 
 export const Me = named(
   'Me',
@@ -23,6 +21,9 @@ export const Me = named(
     name: Type.String(),
     email: Type.String(),
     is_email_verified: Type.Boolean(),
+    is_identity_confirmed: Type.Boolean({
+      description: 'Whether it was confirmed in the last 15 minutes, as sensitive changes require.',
+    }),
   }),
 )
 export type Me = Static<typeof Me>
@@ -42,7 +43,14 @@ export type SessionList = Static<typeof SessionList>
 
 const Workspace = named(
   'Workspace',
-  Type.Object({ id: id('The workspace.'), name: Type.String(), role: Role }),
+  Type.Object({
+    id: id('The workspace.'),
+    name: Type.String(),
+    role: Role,
+    requires_second_factor: Type.Boolean({
+      description: 'Whether members open it only with a second factor.',
+    }),
+  }),
 )
 export const WorkspaceList = named(
   'WorkspaceList',
@@ -56,6 +64,11 @@ export const displayName = () => Type.String({ description: '1 to 100 visible ch
 export const WorkspaceSubmission = named(
   'WorkspaceSubmission',
   Type.Object({ name: displayName() }),
+)
+
+export const WorkspaceSecurity = named(
+  'WorkspaceSecurity',
+  Type.Object({ second_factor_required: Type.Boolean() }),
 )
 
 const Member = named(
@@ -77,6 +90,7 @@ const Member = named(
     ),
   }),
 )
+/** An events viewer gets the own row alone. */
 export const MemberList = named('MemberList', Type.Object({ members: Type.Array(Member) }))
 export type MemberList = Static<typeof MemberList>
 

@@ -98,10 +98,41 @@ const keysRoute = createRoute({
   component: lazyPage(() => import('./pages/keys-page.tsx'), 'KeysPage'),
 })
 
+const agentsRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/agents',
+  component: lazyPage(() => import('./pages/agents-page.tsx'), 'AgentsPage'),
+})
+
+const tokensRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/tokens',
+  component: lazyPage(() => import('./pages/tokens-page.tsx'), 'TokensPage'),
+})
+
+const adAccountsRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/ad-accounts',
+  component: lazyPage(() => import('./pages/ad-accounts-page.tsx'), 'AdAccountsPage'),
+})
+
+const peopleRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/people',
+  component: lazyPage(() => import('./pages/people-page.tsx'), 'PeoplePage'),
+})
+
+const notificationsRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/notifications',
+  component: lazyPage(() => import('./pages/notifications-page.tsx'), 'NotificationsPage'),
+})
+
 export const router = createRouter({
   routeTree: rootRoute.addChildren([
     workspaceRoute.addChildren([
       startRoute,
+      ...[agentsRoute, tokensRoute, adAccountsRoute, peopleRoute, notificationsRoute],
       trackerRoute.addChildren([
         overviewRoute,
         eventsRoute,

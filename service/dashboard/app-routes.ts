@@ -67,7 +67,7 @@ async function sendDocument(
   { user, request, reply }: SignedInRequest,
 ): Promise<unknown> {
   const { workspace: workspaceId } = readPathParameters(request.params, 'workspace')
-  await requireRole(database, user, { workspaceId, action: 'read' })
+  await requireRole(database, user, { workspaceId, action: 'view_events' })
   const styleNonce = randomBytes(NONCE_BYTES).toString('base64')
   for (const [name, value] of Object.entries(pageHeaders({ app: { styleNonce } }))) {
     reply.header(name, value)

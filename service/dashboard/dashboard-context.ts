@@ -1,3 +1,4 @@
+import type { WorkspaceAction } from '@signalbox/contract/session/roles.ts'
 import { CursorQuery } from '@signalbox/contract/session/session-operation.ts'
 import type { AddressedRequest } from '../runtime/http/client-address.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
@@ -10,7 +11,6 @@ import type { DeliveryContext } from '../signals/delivery/delivery-context.ts'
 import type { TestModeContext } from '../signals/delivery/test-mode.ts'
 import type { ErasureKeyProvider } from '../signals/events/person-identifiers.ts'
 import type { CurrentUser, SessionContext } from '../workspaces/users/session-store.ts'
-import type { WorkspaceAction } from '../workspaces/users/workspace-role.ts'
 import { requireRole } from '../workspaces/users/workspaces.ts'
 import type { StreamSlots } from './live/stream-limit.ts'
 

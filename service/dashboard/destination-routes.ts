@@ -49,12 +49,12 @@ function readRoutes(app: ServiceApp, context: DashboardContext): void {
   app.route({
     ...operations.listDestinations,
     handler: async request =>
-      readDestinationStatuses(context, await requireTracker(context, request, 'read')),
+      readDestinationStatuses(context, await requireTracker(context, request, 'view_events')),
   })
   app.route({
     ...operations.listTestModes,
     handler: async request =>
-      readTestModes(context, await requireTracker(context, request, 'read')),
+      readTestModes(context, await requireTracker(context, request, 'view_events')),
   })
 }
 

@@ -36,7 +36,7 @@ export function eventRoutes(app: ServiceApp, context: DashboardContext): void {
   app.route({
     ...contract.searchEvents,
     async handler(request) {
-      const { trackerId } = await requireTracker(context, request, 'read')
+      const { trackerId } = await requireTracker(context, request, 'view_events')
       return searchEvents(context, trackerId, request.query)
     },
   })
@@ -44,7 +44,7 @@ export function eventRoutes(app: ServiceApp, context: DashboardContext): void {
   app.route({
     ...contract.exportEvents,
     async handler(request, reply) {
-      const { trackerId } = await requireTracker(context, request, 'read')
+      const { trackerId } = await requireTracker(context, request, 'view_events')
       const query = exportValidator.validate(request.query)
       const { headers, body } = await exportEvents(context, { trackerId, query, now: now() })
       return reply.headers(headers).send(body as never)
@@ -54,7 +54,7 @@ export function eventRoutes(app: ServiceApp, context: DashboardContext): void {
   app.route({
     ...contract.getEventDetails,
     async handler(request) {
-      const { trackerId } = await requireTracker(context, request, 'read')
+      const { trackerId } = await requireTracker(context, request, 'view_events')
       const { event: eventId } = readPathParameters(request.params, 'event')
       const space = readSpace(request.query)
       return readEventDetails(database, trackerId, { eventId, space, platforms, at: now() })

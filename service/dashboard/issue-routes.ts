@@ -62,7 +62,7 @@ export function issueRoutes(app: ServiceApp, context: DashboardContext): void {
   app.route({
     ...operations.getOverview,
     async handler(request) {
-      const tracker = await requireTracker(context, request, 'read')
+      const tracker = await requireTracker(context, request, 'view_events')
       const { hours = HOURS_DEFAULT } = hoursValidator.validate(request.query)
       return readOverview(context, { tracker, hours, now: now() })
     },
@@ -70,7 +70,7 @@ export function issueRoutes(app: ServiceApp, context: DashboardContext): void {
   app.route({
     ...operations.getEventFlow,
     async handler(request) {
-      const { trackerId } = await requireTracker(context, request, 'read')
+      const { trackerId } = await requireTracker(context, request, 'view_events')
       const range = readFlowRange(request.query, now())
       return readEventFlow(database, { trackerId, ...range, now: now() })
     },
@@ -78,7 +78,7 @@ export function issueRoutes(app: ServiceApp, context: DashboardContext): void {
   app.route({
     ...operations.listIssues,
     async handler(request) {
-      const { trackerId } = await requireTracker(context, request, 'read')
+      const { trackerId } = await requireTracker(context, request, 'view_events')
       const { days = DAYS_DEFAULT } = issueDaysValidator.validate(request.query)
       return listIssues(context, { trackerId, days })
     },
@@ -86,7 +86,7 @@ export function issueRoutes(app: ServiceApp, context: DashboardContext): void {
   app.route({
     ...operations.listRefusals,
     async handler(request) {
-      const { trackerId } = await requireTracker(context, request, 'read')
+      const { trackerId } = await requireTracker(context, request, 'view_events')
       const { event_id: eventId } = eventIdValidator.validate(request.query)
       if (eventId !== undefined) return listRefusalsOfEvent(context, trackerId, eventId)
       const { days = DAYS_DEFAULT } = refusalDaysValidator.validate(request.query)

@@ -14,7 +14,7 @@ export function liveRoutes(app: ServiceApp, context: DashboardContext): void {
   app.route({
     ...watchEvents,
     async handler(request, reply) {
-      const tracker = await requireTracker(context, request, 'read')
+      const tracker = await requireTracker(context, request, 'view_events')
       const since = readLastEventId(request)
       const stream = new EventStream(reply.raw, () => {
         const headers = Object.entries({ ...reply.getHeaders(), ...STREAM_HEADERS })

@@ -53,7 +53,7 @@ export function reportRoutes(app: ServiceApp, context: DashboardContext): void {
   app.route({
     ...operations.getMatchQuality,
     async handler(request) {
-      const tracker = await requireTracker(context, request, 'read')
+      const tracker = await requireTracker(context, request, 'view_events')
       const range = readDayRange(request.query, now())
       return readMatchQuality(database, { tracker, range, at: now() })
     },
@@ -61,7 +61,7 @@ export function reportRoutes(app: ServiceApp, context: DashboardContext): void {
   app.route({
     ...operations.downloadMatchQuality,
     async handler(request, reply) {
-      const tracker = await requireTracker(context, request, 'read')
+      const tracker = await requireTracker(context, request, 'view_events')
       const range = readDayRange(request.query, now())
       reply.headers(csvHeaders('match-quality', range))
       return reply.send(await formatMatchQualityCsv(database, { tracker, range }))
@@ -70,7 +70,7 @@ export function reportRoutes(app: ServiceApp, context: DashboardContext): void {
   app.route({
     ...operations.listReconciliations,
     async handler(request) {
-      const tracker = await requireTracker(context, request, 'read')
+      const tracker = await requireTracker(context, request, 'view_events')
       const range = readDayRange(request.query, now())
       const after = readCursor(request.query, parseReportPosition)
       return readReconciliations(database, { tracker, range, after, at: now() })
@@ -79,7 +79,7 @@ export function reportRoutes(app: ServiceApp, context: DashboardContext): void {
   app.route({
     ...operations.downloadReconciliations,
     async handler(request, reply) {
-      const tracker = await requireTracker(context, request, 'read')
+      const tracker = await requireTracker(context, request, 'view_events')
       const range = readDayRange(request.query, now())
       reply.headers(csvHeaders('reconciliation', range))
       return reply.send(await formatReconciliationCsv(database, { tracker, range }))

@@ -7,6 +7,7 @@ import { KEY_OPERATIONS } from '@signalbox/contract/session/key-operations.ts'
 import { LIVE_OPERATIONS } from '@signalbox/contract/session/live-operations.ts'
 import { PRIVACY_OPERATIONS } from '@signalbox/contract/session/privacy-operations.ts'
 import { REPORT_OPERATIONS } from '@signalbox/contract/session/report-operations.ts'
+import { WORKSPACE_ROLES, type WorkspaceRole } from '@signalbox/contract/session/roles.ts'
 import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import { START_OPERATIONS } from '@signalbox/contract/session/start-operations.ts'
 import { TRACKER_OPERATIONS } from '@signalbox/contract/session/tracker-operations.ts'
@@ -37,35 +38,37 @@ const OPERATIONS = [
   ...LIVE_OPERATIONS,
 ]
 
-const ROLES = ['owner', 'admin', 'member', 'outsider', 'anonymous'] as const
+const ROLES = [...WORKSPACE_ROLES, 'outsider', 'anonymous'] as const
 type Role = (typeof ROLES)[number]
 type Row = Record<Role, number>
 
+/** What everyone in the workspace may read, events viewers too. */
+const viewing = { owner: 200, admin: 200, member: 200, viewer: 200, outsider: 404, anonymous: 401 }
 /** What every member may read. */
-const reading = { owner: 200, admin: 200, member: 200, outsider: 404, anonymous: 401 }
+const reading = { ...viewing, viewer: 403 }
 /** What owners and admins may change. */
-const managing = { member: 403, outsider: 404, anonymous: 401 }
+const managing = { member: 403, viewer: 403, outsider: 404, anonymous: 401 }
 const changing = { ...managing, owner: 200, admin: 200 }
 
 /** The expected status of each operation by role. A missing row fails the test. */
 const ROWS: Record<string, Row> = {
-  listTrackers: reading,
+  listTrackers: viewing,
   listTrackerKeys: reading,
   issueTrackerKey: { ...managing, owner: 201, admin: 201 },
   rotateTrackerKey: { ...managing, owner: 201, admin: 201 },
   revokeTrackerKey: { ...managing, owner: 204, admin: 204 },
   getForwarder: reading,
   checkForwarder: reading,
-  searchEvents: reading,
-  exportEvents: reading,
-  getEventDetails: reading,
+  searchEvents: viewing,
+  exportEvents: viewing,
+  getEventDetails: viewing,
   previewReplay: reading,
   startReplay: { ...managing, owner: 200, admin: 200 },
   getReplayProgress: reading,
   createTracker: { ...managing, owner: 201, admin: 201 },
   renameTracker: { ...managing, owner: 204, admin: 204 },
-  listDestinations: reading,
-  listTestModes: reading,
+  listDestinations: viewing,
+  listTestModes: viewing,
   createDestination: { ...managing, owner: 201, admin: 201 },
   replaceCredential: changing,
   changeDestination: changing,
@@ -77,19 +80,19 @@ const ROWS: Record<string, Row> = {
   // Test mode is off.
   sendPurchase: { ...managing, owner: 422, admin: 422 },
   readStartChecklist: reading,
-  getOverview: reading,
-  getEventFlow: reading,
-  listIssues: reading,
-  listRefusals: reading,
+  getOverview: viewing,
+  getEventFlow: viewing,
+  listIssues: viewing,
+  listRefusals: viewing,
   eraseUserData: { ...managing, owner: 200, admin: 200 },
   listErasureReceipts: reading,
   listPageWithdrawals: reading,
   liftPageWithdrawals: { ...managing, owner: 200, admin: 200 },
-  getMatchQuality: reading,
-  downloadMatchQuality: reading,
-  listReconciliations: reading,
-  downloadReconciliations: reading,
-  watchEvents: reading,
+  getMatchQuality: viewing,
+  downloadMatchQuality: viewing,
+  listReconciliations: viewing,
+  downloadReconciliations: viewing,
+  watchEvents: viewing,
 }
 
 /** The body of each operation that has one. */
@@ -162,14 +165,17 @@ interface Scenario {
 async function createScenario(service: TestService): Promise<Scenario> {
   const { owner, tracker } = await openDashboardWorkspace(service, await service.newTracker())
   const { workspaceId, trackerId, destinationId } = tracker
-  const [admin, member] = [await createTestUser(service), await createTestUser(service)]
-  await addMember(service, { workspaceId, userId: admin.userId, role: 'admin' })
-  await addMember(service, { workspaceId, userId: member.userId, role: 'member' })
+  const join = async (role: WorkspaceRole) => {
+    const { client, userId } = await createTestUser(service)
+    await addMember(service, { workspaceId, userId, role })
+    return client
+  }
   const { owner: outsider } = await createTestWorkspace(service)
   const clients = {
     owner: owner.client,
-    admin: admin.client,
-    member: member.client,
+    admin: await join('admin'),
+    member: await join('member'),
+    viewer: await join('viewer'),
     outsider: outsider.client,
     anonymous: new PageClient(service.url),
   }

@@ -37,7 +37,7 @@ export function trackerRoutes(app: ServiceApp, context: DashboardContext): void 
   app.route({
     ...operations.listTrackers,
     async handler({ user, params }) {
-      const intent = { workspaceId: workspaceOf(params), action: 'read' } as const
+      const intent = { workspaceId: workspaceOf(params), action: 'view_events' } as const
       const membership = await requireRole(database, user, intent)
       const rows = await listNamedTrackers(database, membership.workspaceId)
       return {

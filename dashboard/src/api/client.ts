@@ -19,6 +19,18 @@ export class ApiError extends Error {
   }
 }
 
+/** The sentences of a 422 about one field. */
+export function fieldErrorOf(error: unknown, field: string): string | null {
+  return error instanceof ApiError ? (error.errors[field]?.join(' ') ?? null) : null
+}
+
+/** Whether the fields of a form already show everything that is wrong. */
+export function isShownByFields(error: unknown, fields: readonly string[]): boolean {
+  if (!(error instanceof ApiError)) return false
+  const named = Object.keys(error.errors)
+  return named.length > 0 && named.every(field => fields.includes(field))
+}
+
 type Query = Readonly<Record<string, string | number | boolean | null | undefined>>
 
 interface Request<R extends Route> {

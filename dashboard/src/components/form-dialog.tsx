@@ -1,6 +1,7 @@
-import { Button, Group, Modal, Stack } from '@mantine/core'
-import type { ReactNode } from 'react'
-import { ConfirmableError } from './confirm-identity.tsx'
+import { Alert, Button, Group, Modal, Stack } from '@mantine/core'
+import { Fragment, type ReactNode } from 'react'
+import { ConfirmableError, IdentityFirst } from './confirm-identity.tsx'
+import { CopyBlock } from './copy.tsx'
 import { DangerButton } from './danger-button.tsx'
 
 interface FormDialogProps {
@@ -9,6 +10,8 @@ interface FormDialogProps {
   /** It cannot be undone. */
   isFinal?: boolean
   canSubmit?: boolean
+  /** It needs a confirmed identity, which is asked for before the form is shown. */
+  isSensitive?: boolean
   /** The width; by default, that of a short question. */
   size?: 'lg'
   isPending: boolean
@@ -21,29 +24,33 @@ interface FormDialogProps {
 
 /** Asks before something is done; its last line has the buttons. */
 export function FormDialog({ title, submitLabel, isPending, error, ...props }: FormDialogProps) {
-  const { isFinal = false, canSubmit = true, size = 'md', onSubmit, onClose, children } = props
+  const { isFinal = false, isSensitive = false, canSubmit = true, size = 'md', ...rest } = props
+  const { onSubmit, onClose, children } = rest
   const Submit = isFinal ? DangerButton : Button
+  const Gate = isSensitive ? IdentityFirst : Fragment
   return (
     <Modal {...DIALOG} opened size={size} onClose={onClose} title={title}>
-      <form
-        onSubmit={event => {
-          event.preventDefault()
-          if (canSubmit) onSubmit()
-        }}
-      >
-        <Stack gap="md">
-          {children}
-          {error !== null && <ConfirmableError error={error} />}
-          <Group justify="flex-end" gap="sm">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Submit type="submit" disabled={!canSubmit} loading={isPending}>
-              {submitLabel}
-            </Submit>
-          </Group>
-        </Stack>
-      </form>
+      <Gate>
+        <form
+          onSubmit={event => {
+            event.preventDefault()
+            if (canSubmit) onSubmit()
+          }}
+        >
+          <Stack gap="md">
+            {children}
+            {error !== null && <ConfirmableError error={error} />}
+            <Group justify="flex-end" gap="sm">
+              <Button variant="default" onClick={onClose}>
+                Cancel
+              </Button>
+              <Submit type="submit" disabled={!canSubmit} loading={isPending}>
+                {submitLabel}
+              </Submit>
+            </Group>
+          </Stack>
+        </form>
+      </Gate>
     </Modal>
   )
 }
@@ -63,6 +70,44 @@ export function ResultDialog({ title, onClose, children }: ResultDialogProps) {
         <Group justify="flex-end">
           <Button onClick={onClose} data-autofocus>
             Done
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  )
+}
+
+interface SecretDialogProps {
+  title: string
+  secret: string
+  /** For example "Copy the token". */
+  copyLabel: string
+  onClose: () => void
+  /** What to do with it. */
+  children?: ReactNode
+}
+
+/** The only moment at which a secret is shown: nothing closes it by accident. */
+export function SecretDialog({ title, secret, copyLabel, ...props }: SecretDialogProps) {
+  const { onClose, children } = props
+  return (
+    <Modal
+      {...DIALOG}
+      opened
+      onClose={onClose}
+      title={title}
+      size="lg"
+      closeOnClickOutside={false}
+      closeOnEscape={false}
+      withCloseButton={false}
+    >
+      <Stack gap="md">
+        <Alert color="yellow" variant="light" title="Copy it now: it is shown only once." />
+        <CopyBlock text={secret} label={copyLabel} />
+        {children}
+        <Group justify="flex-end">
+          <Button onClick={onClose} data-autofocus>
+            I have copied it
           </Button>
         </Group>
       </Stack>

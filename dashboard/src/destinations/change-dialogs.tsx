@@ -1,13 +1,12 @@
 import { Button, Group, Text, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { call } from '../api/client.ts'
+import { call, fieldErrorOf } from '../api/client.ts'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { formatCount } from '../components/format-count.ts'
 import { nameOf } from './destination-health.ts'
 import { type DestinationProps, destinationsKey } from './queries.ts'
-import { fieldErrorOf } from './target-fields.tsx'
 
 interface Change {
   name?: string | null

@@ -1,7 +1,7 @@
 import { NativeSelect } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { call } from '../api/client.ts'
+import { call, fieldErrorOf, isShownByFields } from '../api/client.ts'
 import { FormDialog } from '../components/form-dialog.tsx'
 import {
   adAccountsQuery,
@@ -9,7 +9,7 @@ import {
   destinationsKey,
   type TrackerParams,
 } from './queries.ts'
-import { CredentialInput, fieldErrorOf, isShownByFields, TargetFields } from './target-fields.tsx'
+import { CredentialInput, TargetFields } from './target-fields.tsx'
 
 interface ConnectDialogProps {
   params: TrackerParams

@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { call } from '../api/client.ts'
+import { call, isShownByFields } from '../api/client.ts'
 import { FormDialog } from '../components/form-dialog.tsx'
 import {
   type DestinationPlatform,
@@ -9,7 +9,7 @@ import {
   destinationsKey,
   type TrackerParams,
 } from './queries.ts'
-import { CredentialInput, isShownByFields, TargetFields } from './target-fields.tsx'
+import { CredentialInput, TargetFields } from './target-fields.tsx'
 
 interface CredentialDialogProps {
   params: TrackerParams

@@ -13,7 +13,7 @@ import {
 import { ACTION_SOURCES } from '@signalbox/contract/event-context.ts'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { call } from '../api/client.ts'
+import { call, fieldErrorOf, isShownByFields } from '../api/client.ts'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { formatCount, formatNumber } from '../components/format-count.ts'
 import { describeReason } from '../overview/reason-texts.ts'
@@ -26,7 +26,6 @@ import {
   routingOfForm,
   TEST_LABELS,
 } from './routing-form.ts'
-import { fieldErrorOf, isShownByFields } from './target-fields.tsx'
 
 const PATH = '/workspaces/:workspace/trackers/:tracker/destinations/:destination/routing'
 const SHOWN_FIELDS = [

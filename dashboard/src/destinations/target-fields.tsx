@@ -1,19 +1,7 @@
 import { NativeSelect, PasswordInput, Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { ApiError } from '../api/client.ts'
+import { fieldErrorOf } from '../api/client.ts'
 import type { DestinationPlatform } from './queries.ts'
-
-/** The sentences of a 422 about one field. */
-export function fieldErrorOf(error: unknown, field: string): string | null {
-  return error instanceof ApiError ? (error.errors[field]?.join(' ') ?? null) : null
-}
-
-/** Whether the fields of a form already show everything that is wrong. */
-export function isShownByFields(error: unknown, fields: readonly string[]): boolean {
-  if (!(error instanceof ApiError)) return false
-  const named = Object.keys(error.errors)
-  return named.length > 0 && named.every(field => fields.includes(field))
-}
 
 interface TargetFieldsProps {
   fields: DestinationPlatform['fields']

@@ -2,7 +2,7 @@ import { Alert, Button, Group, Stack, Text, TextInput, Title } from '@mantine/co
 import type { SentTestPurchase } from '@signalbox/contract/session/destinations.ts'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useCallback, useState } from 'react'
-import { ApiError, call } from '../api/client.ts'
+import { ApiError, call, fieldErrorOf } from '../api/client.ts'
 import { Copy } from '../components/copy.tsx'
 import { Countdown } from '../components/countdown.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
@@ -11,7 +11,6 @@ import { PageLink } from '../components/links.tsx'
 import { nameOf } from './destination-health.ts'
 import type { DestinationProps } from './queries.ts'
 import { destinationsKey } from './queries.ts'
-import { fieldErrorOf } from './target-fields.tsx'
 
 /** Test mode, and a purchase that the platform shows among its test events. */
 export function TestSection(props: DestinationProps) {

@@ -1,10 +1,9 @@
-import { Alert, Button, Group, List, Modal, Stack, Text, Textarea } from '@mantine/core'
+import { List, Text, Textarea } from '@mantine/core'
 import type { IssuedTrackerKey, TrackerKey } from '@signalbox/contract/session/keys.ts'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ApiError } from '../api/client.ts'
-import { CopyBlock } from '../components/copy.tsx'
-import { DIALOG, FormDialog } from '../components/form-dialog.tsx'
+import { FormDialog, SecretDialog } from '../components/form-dialog.tsx'
 import { Time } from '../components/time.tsx'
 import {
   issueKey,
@@ -120,35 +119,22 @@ interface IssuedDialogProps {
 /** The only moment at which a key is shown. */
 function IssuedDialog({ issued, replaces, onClose }: IssuedDialogProps) {
   return (
-    <Modal
-      {...DIALOG}
-      opened
-      onClose={onClose}
+    <SecretDialog
       title={`Your new ${KIND_NAMES[issued.key.kind]}`}
-      size="lg"
-      closeOnClickOutside={false}
-      closeOnEscape={false}
-      withCloseButton={false}
+      secret={issued.token}
+      copyLabel="Copy the key"
+      onClose={onClose}
     >
-      <Stack gap="md">
-        <Alert color="yellow" variant="light" title="Copy it now: it is shown only once." />
-        <CopyBlock text={issued.token} label="Copy the key" />
-        {replaces && (
-          <List type="ordered" size="sm" spacing="xs">
-            <List.Item>Put the new key where …{replaces.last_characters} is in use.</List.Item>
-            <List.Item>
-              Wait until the last use of …{replaces.last_characters} on this page stops changing.
-            </List.Item>
-            <List.Item>Revoke …{replaces.last_characters}.</List.Item>
-          </List>
-        )}
-        <Group justify="flex-end">
-          <Button onClick={onClose} data-autofocus>
-            I have copied it
-          </Button>
-        </Group>
-      </Stack>
-    </Modal>
+      {replaces && (
+        <List type="ordered" size="sm" spacing="xs">
+          <List.Item>Put the new key where …{replaces.last_characters} is in use.</List.Item>
+          <List.Item>
+            Wait until the last use of …{replaces.last_characters} on this page stops changing.
+          </List.Item>
+          <List.Item>Revoke …{replaces.last_characters}.</List.Item>
+        </List>
+      )}
+    </SecretDialog>
   )
 }
 

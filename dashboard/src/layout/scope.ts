@@ -1,3 +1,4 @@
+import { hasPermission, type WorkspaceAction } from '@signalbox/contract/session/roles.ts'
 import { useSuspenseQuery } from '@tanstack/react-query'
 import { useParams, useSearch } from '@tanstack/react-router'
 import { trackersQuery, workspacesQuery } from '../api/queries.ts'
@@ -7,12 +8,22 @@ export function useWorkspace() {
   const { workspace: id } = useParams({ from: '/w/$workspace' })
   const { data } = useSuspenseQuery(workspacesQuery)
   const found = data.workspaces.find(workspace => String(workspace.id) === id)
-  return { id, name: found?.name ?? 'Workspace', role: found?.role ?? 'member' }
+  return {
+    id,
+    name: found?.name ?? 'Workspace',
+    role: found?.role ?? 'viewer',
+    requiresSecondFactor: found?.requires_second_factor ?? false,
+  }
+}
+
+/** Whether the role of the person allows something. The service enforces it. */
+export function useCan(action: WorkspaceAction): boolean {
+  return hasPermission(useWorkspace().role, action)
 }
 
 /** Whether the person may change trackers, destinations and keys, replay and erase. */
 export function useCanManage(): boolean {
-  return useWorkspace().role !== 'member'
+  return useCan('manage_trackers')
 }
 
 /** The trackers of the workspace, and the one that the pages show; null when there is none. */

@@ -1,7 +1,8 @@
-import { Anchor, Text } from '@mantine/core'
+import { Text } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ErrorNotice } from '../components/error-notice.tsx'
+import { PageLink } from '../components/links.tsx'
 import { Page } from '../components/page.tsx'
 import { PageSkeleton } from '../components/page-skeleton.tsx'
 import { ForwarderSection } from '../keys/forwarder-section.tsx'
@@ -10,7 +11,7 @@ import { KeyDialog } from '../keys/key-dialogs.tsx'
 import { type KeyIntent, KeySection } from '../keys/key-section.tsx'
 import { PageIdSharingSection } from '../keys/page-id-sharing.tsx'
 import { RevokedKeys } from '../keys/revoked-keys.tsx'
-import { useCanManage, useTrackerParams, useWorkspace } from '../layout/scope.ts'
+import { useCan, useCanManage, useTrackerParams, useWorkspace } from '../layout/scope.ts'
 
 /** The keys of a tracker: issue, rotate with overlap, revoke; and the forwarder that uses them. */
 export function KeysPage() {
@@ -52,17 +53,18 @@ export function KeysPage() {
 }
 
 function OtherCredentials() {
-  const { id, role } = useWorkspace()
+  const { id } = useWorkspace()
+  const canManageAgents = useCan('manage_agents')
   return (
     <Text component="span">
       What opens this tracker. Each key is shown once, when it is issued.
-      {role === 'owner' && (
+      {canManageAgents && (
         <>
           {' '}
           Tokens of agents are on the page{' '}
-          <Anchor href={`/workspaces/${id}/tokens`} underline="always">
+          <PageLink to="/w/$workspace/tokens" params={{ workspace: id }} underline="always">
             Tokens
-          </Anchor>
+          </PageLink>
           .
         </>
       )}

@@ -1,8 +1,8 @@
+import type { Permission } from '@signalbox/contract/session/agent-permissions.ts'
 import type { Static, TSchema } from 'typebox'
 import type { FieldErrors, Refusal } from '../../runtime/http/refusal.ts'
 import { Validator } from '../../runtime/http/validator.ts'
 import type { AgentPrincipal } from '../../workspaces/oauth/authenticate-agent.ts'
-import type { Permission } from '../../workspaces/oauth/permissions.ts'
 import type { AgentsContext } from '../agents-context.ts'
 
 /**

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import type { Tier } from '@signalbox/contract/session/agent-permissions.ts'
 import { issueAgentTokens } from '../../../testing/fixtures/agent-tokens.ts'
 import { buildProposal } from '../../../testing/fixtures/agents.ts'
 import { createTestAuditTrail } from '../../../testing/fixtures/audit.ts'
 import { createMcpFixture, type McpFixture } from '../../../testing/fixtures/mcp.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
 import { issueExecutionToken } from '../../workspaces/oauth/execution-tokens.ts'
-import type { Tier } from '../../workspaces/oauth/permissions.ts'
 
 const TOOLS = [
   'get_account_state',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import type { WorkspaceRole } from '@signalbox/contract/session/roles.ts'
 import {
   type AgentActionsFixture,
   approvalsPath,
@@ -17,7 +18,6 @@ import {
 } from '../../../testing/fixtures/page-client.ts'
 import { addMember, createTestUser } from '../../../testing/fixtures/users.ts'
 import { HOUR_SECONDS } from '../../runtime/util/time.ts'
-import type { WorkspaceRole } from '../../workspaces/users/workspace-role.ts'
 import { applyExternalChange } from '../campaigns/simulated-account-store.ts'
 
 const REASON = 'It was planned.'

@@ -5,6 +5,7 @@ import type {
 } from '@signalbox/contract/agents/actions.ts'
 import type { ApprovalQueue, QueuedBatch } from '@signalbox/contract/agents/approvals.ts'
 import type { PolicyStateAnswer } from '@signalbox/contract/agents/policy.ts'
+import { hasPermission } from '@signalbox/contract/session/roles.ts'
 import { html } from 'ghtml'
 import { tag } from '../../runtime/pages/form-controls.ts'
 import { SHORTCUT_SCRIPT_PATH, shortcutHint } from '../../runtime/pages/layout.ts'
@@ -12,7 +13,6 @@ import { formatDateTime, formatTimeLeft } from '../../runtime/util/time.ts'
 import type { CurrentUser } from '../../workspaces/users/session-store.ts'
 import type { PageMembership } from '../../workspaces/users/workspace-pages.ts'
 import { workspacePage } from '../../workspaces/users/workspace-pages.ts'
-import { hasPermission } from '../../workspaces/users/workspace-role.ts'
 import type { DecidedAction, DecidedPage } from '../approvals/approval-queue.ts'
 import {
   ACTION_STATUS_LABELS,

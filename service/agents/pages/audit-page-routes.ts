@@ -2,6 +2,7 @@ import type {
   AuditPage as AuditEntries,
   AuditVerification,
 } from '@signalbox/contract/agents/audit.ts'
+import { hasPermission } from '@signalbox/contract/session/roles.ts'
 import { html } from 'ghtml'
 import Type from 'typebox'
 import {
@@ -24,7 +25,6 @@ import {
   requirePageMembership,
   workspacePage,
 } from '../../workspaces/users/workspace-pages.ts'
-import { hasPermission } from '../../workspaces/users/workspace-role.ts'
 import { requireRole } from '../../workspaces/users/workspaces.ts'
 import type { AgentsContext } from '../agents-context.ts'
 import { verifyProposalRecords } from '../proposals/verify-records.ts'

@@ -9,13 +9,13 @@ import {
   LIMIT_CODES,
   type LimitCode,
 } from '@signalbox/contract/agents/policy.ts'
+import { hasPermission } from '@signalbox/contract/session/roles.ts'
 import { html } from 'ghtml'
 import Type from 'typebox'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { formChoices, formText, readForm, toFormErrors } from '../../runtime/pages/form-body.ts'
 import { choiceOption, type FormErrors, textArea } from '../../runtime/pages/form-controls.ts'
 import { parseRowId } from '../../runtime/util/ids.ts'
-import { hasPermission } from '../../workspaces/users/workspace-role.ts'
 import type { Membership } from '../../workspaces/users/workspace-store.ts'
 import {
   acceptedLimitFields,

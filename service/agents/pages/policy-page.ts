@@ -4,6 +4,7 @@ import {
   type ExecutionMode,
   type PolicyStateAnswer,
 } from '@signalbox/contract/agents/policy.ts'
+import { hasPermission } from '@signalbox/contract/session/roles.ts'
 import { html } from 'ghtml'
 import {
   choiceGroup,
@@ -17,7 +18,6 @@ import { formatDateTime } from '../../runtime/util/time.ts'
 import type { CurrentUser } from '../../workspaces/users/session-store.ts'
 import type { PageMembership } from '../../workspaces/users/workspace-pages.ts'
 import { workspacePage } from '../../workspaces/users/workspace-pages.ts'
-import { hasPermission } from '../../workspaces/users/workspace-role.ts'
 import { formatAmount } from '../policy/account-formats.ts'
 import { AMOUNT_LIMITS, type AmountLimit } from '../policy/money-limits.ts'
 import { ACTION_TYPE_LABELS, EXECUTION_MODE_LABELS } from './page-text.ts'

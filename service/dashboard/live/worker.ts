@@ -226,7 +226,7 @@ export class LiveEvents {
   ): Promise<boolean> {
     if (!user || user.mustChangePassword) return false
     try {
-      await requireRole(this.#options.database, user, { workspaceId, action: 'read' })
+      await requireRole(this.#options.database, user, { workspaceId, action: 'view_events' })
       return true
     } catch (error) {
       if (error instanceof Refusal) return false

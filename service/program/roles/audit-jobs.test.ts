@@ -10,7 +10,6 @@ import {
 } from '../../../testing/fixtures/audit.ts'
 import { openDashboardWorkspace } from '../../../testing/fixtures/dashboard.ts'
 import { startNotificationsFixture } from '../../../testing/fixtures/notifications.ts'
-import { submitFormPairs } from '../../../testing/fixtures/page-client.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
 import { addMember, createTestUser } from '../../../testing/fixtures/users.ts'
 import { verifyProposalRecords } from '../../agents/proposals/verify-records.ts'
@@ -108,9 +107,8 @@ it('tells people and systems about a changed log within minutes, once, and about
     'create table removed_entries (workspace_id integer, sequence bigint, body text, hash bytea)',
   )
   await fixture.setWebhook()
-  await submitFormPairs(people.other.client, `${fixture.pathOfPage}/mine`, [
-    ['my_topics', 'audit_log'],
-  ])
+  const body = { topics: ['audit_log'] }
+  await people.other.client.call('PUT', `${fixture.path}/mine`, { body })
   await write(3)
   await run('verify-new-audit-entries')
   assert.deepEqual([emails.length, await fixture.readAlerts()], [0, []])

@@ -65,8 +65,9 @@ it('the first start on an empty folder needs no settings', async test => {
     const browser = new PageClient(program.url)
     const fields = { email: email ?? '', password: password ?? '' }
     assert.equal((await browser.post('/sign-in', fields)).path, '/workspaces')
-    const accounts = await browser.get(`/workspaces/${workspace_id}/ad-accounts`)
-    assert.match(accounts.text, /Demo ad account/)
+    const path = `/browser/workspaces/${workspace_id}/ad-accounts`
+    const { ad_accounts: accounts } = (await browser.call('GET', path)).body
+    assert.equal(accounts[0].name, 'Demo ad account')
     assert.ok(!`${program.stderr()}${program.stdout()}`.includes(fields.password))
     await browser.post('/forgot', fields)
     await waitUntil('an email', () => place.emails().length === 1)

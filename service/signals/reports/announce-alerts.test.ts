@@ -217,8 +217,8 @@ it('sends no alert to a webhook on a private address', async test => {
   await announce()
   await runJob()
   assert.equal(receiver.connections(), 0)
-  const { text } = await workspace.owner.client.get(fixture.pathOfPage)
-  assert.match(text, /its address is not public/)
+  const { body } = await workspace.owner.client.call('GET', fixture.path)
+  assert.equal(body.webhook.messages[0].problem, 'its address is not public')
   assert.ok(!service.logged().includes('path-secret'))
 })
 

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
 import { openDashboardWorkspace } from '../../../testing/fixtures/dashboard.ts'
 import { startNotificationsFixture } from '../../../testing/fixtures/notifications.ts'
-import { submitFormPairs } from '../../../testing/fixtures/page-client.ts'
 import {
   liftWithdrawals,
   listWithdrawals,
@@ -134,15 +133,14 @@ it('resolves the alert when the withdrawals are lifted, and raises it again', as
 
 it('emails members who chose the topic, and no owner who did not want it', async test => {
   const fixture = await startWatching(test)
-  const { service, workspace, emails, pathOfPage, watch, withdraw, passHours } = fixture
+  const { service, workspace, emails, path, watch, withdraw, passHours } = fixture
   const { workspaceId } = workspace
   const member = await createTestUser(service)
   await addMember(service, { workspaceId, userId: member.userId, role: 'member' })
-  const mine = `${pathOfPage}/mine`
-  const page = await member.client.get(pathOfPage)
-  assert.match(page.text, /name="my_topics" value="page_withdrawals">/)
-  await submitFormPairs(member.client, mine, [['my_topics', 'page_withdrawals']])
-  await submitFormPairs(workspace.owner.client, mine, [['my_topics', 'results']])
+  const choose = ({ client }: typeof member, topic: string) =>
+    client.call('PUT', `${path}/mine`, { body: { topics: [topic] } })
+  await choose(member, 'page_withdrawals')
+  await choose(workspace.owner, 'results')
   await withdraw(3)
   await watch()
   await passHours(1)

@@ -4,11 +4,12 @@ import {
   type WorkspaceAlertKind,
 } from '@signalbox/contract/alerts.ts'
 import { parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
+import type { ChosenTopic } from '@signalbox/contract/session/notification-topics.ts'
+import type { WorkspaceAction } from '@signalbox/contract/session/roles.ts'
 import type { AuditAlerts } from '../../audit/jobs.ts'
 import type { VerifiedChain } from '../../audit/verify-chains.ts'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
-import type { WorkspaceAction } from '../users/workspace-role.ts'
-import type { ChosenTopic, Notification } from './notification.ts'
+import type { Notification } from './notification.ts'
 import { raiseNotification } from './notification-store.ts'
 
 export interface WorkspaceAlert {

@@ -1,7 +1,15 @@
+import {
+  NOTIFICATION_TOPICS,
+  WEBHOOK_FORMATS,
+  type WebhookFormat,
+} from '@signalbox/contract/session/notification-topics.ts'
+import { WorkspaceTopics } from '@signalbox/contract/session/notifications.ts'
 import type { AuditAction, AuditDetails } from '../../audit/audit-entry.ts'
 import { type AuditedContext, commitAudited } from '../../audit/audit-store.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
+import { Validator } from '../../runtime/http/validator.ts'
+import { objectOrEmpty } from '../../runtime/util/is-object.ts'
 import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
 import { HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
 import {
@@ -15,7 +23,6 @@ import type { CurrentUser, SessionContext } from '../users/session-store.ts'
 import { requireRole, userActor } from '../users/workspaces.ts'
 import { composeWebhookDigest } from './digest.ts'
 import { cancelWebhookMessages, insertMessage, listWebhookMessages } from './message-store.ts'
-import { NOTIFICATION_TOPICS } from './notification.ts'
 import { deleteWebhookNotifications } from './notification-store.ts'
 import {
   lockNotificationSettings,
@@ -24,7 +31,6 @@ import {
   saveTopics,
   saveWebhook,
   sealWebhook,
-  WEBHOOK_FORMATS,
   type WebhookSummary,
 } from './settings-store.ts'
 
@@ -38,27 +44,32 @@ export interface SettingsRequest {
   workspaceId: unknown
 }
 
-export const DIGEST_MINUTES = [5, 15, 60, 1_440] as const
+const NO_TOPICS = 'Choose topics from the list.'
+const NO_INTERVAL = 'Choose an interval from the list.'
+const topicsValidator = new Validator(WorkspaceTopics, {
+  members: {
+    email_topics: { error: NO_TOPICS },
+    webhook_topics: { error: NO_TOPICS },
+    digest_minutes: { error: NO_INTERVAL },
+  },
+})
 
-/** Not validated. Topics that are not listed are muted. */
-export interface TopicsSubmission {
-  emailTopics: readonly string[]
-  webhookTopics: readonly string[]
-  digestMinutes: number
-}
-
-/** Changes what is sent and how often. Throws a Refusal: 403, 404 or 422. */
+/**
+ * Changes what is sent and how often; topics that are left out are muted. Throws a Refusal: 403,
+ * 404 or 422.
+ */
 export async function changeTopics(
   context: NotificationsContext,
   request: SettingsRequest,
-  { emailTopics, webhookTopics, digestMinutes }: TopicsSubmission,
+  body: unknown,
 ): Promise<void> {
   await changeLocked(context, request, async (transaction, { workspaceId }) => {
-    if (!(DIGEST_MINUTES as readonly number[]).includes(digestMinutes)) {
-      throw Refusal.ofFields({ digest_minutes: ['Choose an interval from the list.'] })
-    }
-    const mutedEmailTopics = NOTIFICATION_TOPICS.filter(topic => !emailTopics.includes(topic))
-    const mutedWebhookTopics = NOTIFICATION_TOPICS.filter(topic => !webhookTopics.includes(topic))
+    const given = topicsValidator.validate(body)
+    const { digest_minutes: digestMinutes } = given
+    const mutedBut = (sent: readonly string[]) =>
+      NOTIFICATION_TOPICS.filter(topic => !sent.includes(topic))
+    const mutedEmailTopics = mutedBut(given.email_topics)
+    const mutedWebhookTopics = mutedBut(given.webhook_topics)
     const topics = { mutedEmailTopics, mutedWebhookTopics, digestMinutes }
     await saveTopics(transaction, workspaceId, topics)
     return {
@@ -81,11 +92,11 @@ export async function changeTopics(
 export function setWebhook(
   context: NotificationsContext,
   request: SettingsRequest,
-  submission: { url: string; format: string },
+  body: unknown,
 ): Promise<string> {
   return changeLocked(context, request, async (transaction, { workspaceId, at }) => {
     requireRecentAuthentication(request.user, at)
-    const { url, format } = parseWebhook(submission)
+    const { url, format } = parseWebhook(body)
     const secret = generateWebhookSecret()
     const secrets = { url: url.href, secret, previous: null }
     const sealed = sealWebhook(context.credentialKeys, workspaceId, secrets)
@@ -99,9 +110,10 @@ export function setWebhook(
   })
 }
 
-function parseWebhook({ url: text, format: name }: { url: string; format: string }) {
+function parseWebhook(body: unknown): { url: URL; format: WebhookFormat } {
+  const { url: text, format: name } = objectOrEmpty(body)
   const format = WEBHOOK_FORMATS.find(known => known === name)
-  const parsed = parseWebhookUrl(text)
+  const parsed = parseWebhookUrl(typeof text === 'string' ? text : '')
   if ('url' in parsed && format) return { url: parsed.url, format }
   throw Refusal.ofFields({
     ...('problem' in parsed && { url: [URL_PROBLEMS[parsed.problem]] }),
@@ -198,7 +210,7 @@ export async function sendTestMessage(
       userId: null,
       subject: { type: 'workspace', id: String(workspaceId) },
       text: 'This is a test message.',
-      path: `/workspaces/${workspaceId}/notifications`,
+      path: `/w/${workspaceId}/notifications`,
       at,
     } as const
     const origin = context.publicOrigin()

@@ -1,7 +1,11 @@
 import { storedText } from '@signalbox/contract/closed-set.ts'
+import {
+  type ChosenTopic,
+  NOTIFICATION_TOPICS,
+} from '@signalbox/contract/session/notification-topics.ts'
+import { hasPermission, type WorkspaceRole } from '@signalbox/contract/session/roles.ts'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
-import { hasPermission, type WorkspaceRole } from '../users/workspace-role.ts'
-import { type ChosenTopic, isAlertTopic, NOTIFICATION_TOPICS } from './notification.ts'
+import { isAlertTopic } from './notification.ts'
 import type { DigestRecipient, WaitingNotification } from './notification-store.ts'
 
 /** What a member chose for their own email, by topic. Other topics follow the role. */
@@ -67,13 +71,15 @@ const NO_CHOICES: TopicChoices = new Map()
 
 /**
  * True if a member gets the notification by email. What the member chose comes before the role,
- * with two limits: results are for one user, and proposals for those who may decide.
+ * with three limits: results are for one user, proposals for those who may decide, and nothing is
+ * for events viewers, who see no more of the workspace than events.
  */
 export function isRecipient(
   { userId, role }: Pick<DigestRecipient, 'userId' | 'role'>,
   { topic, ...notification }: Pick<WaitingNotification, 'topic' | 'permission' | 'userId'>,
   choices: TopicChoices = NO_CHOICES,
 ): boolean {
+  if (!hasPermission(role, 'read')) return false
   const choice = choices.get(storedText(topic))
   if (choice === false) return false
   const { permission } = notification

@@ -1,4 +1,5 @@
 import { storedText } from '@signalbox/contract/closed-set.ts'
+import type { WebhookFormat } from '@signalbox/contract/session/notification-topics.ts'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
 import { plainName } from '../../runtime/util/plain-name.ts'
 import type { Email } from '../users/mail/mail-queue.ts'
@@ -12,11 +13,7 @@ import {
   type WaitingDigest,
   type WaitingNotification,
 } from './notification-store.ts'
-import {
-  lockNotificationSettings,
-  type NotificationSettings,
-  type WebhookFormat,
-} from './settings-store.ts'
+import { lockNotificationSettings, type NotificationSettings } from './settings-store.ts'
 
 /** More are counted: a digest is a reason to open the page, not a copy of it. */
 const EMAIL_LINES_MAX = 20
@@ -43,7 +40,7 @@ export function composeEmailDigest(digest: Digest): Omit<Email, 'to'> {
     ...shown.map(({ text, path }) => `- ${text}\n  ${origin}${path}`),
     ...(more > 0 ? [`There are ${more} more:\n  ${origin}${overviewPath(digest)}`] : []),
     'You get this email as a member of the workspace. Choose what you get:\n' +
-      `  ${origin}/workspaces/${workspaceId}/notifications`,
+      `  ${origin}/w/${workspaceId}/notifications`,
     'Signalbox',
   ]
   return { subject: subjectOf(notifications, name), text: `${paragraphs.join('\n\n')}\n` }

@@ -19,7 +19,7 @@ it('sends one email with a link to each person who may decide', async test => {
   assert.equal(email?.subject, 'A proposal waits for approval: Shop')
   assert.match(email?.text ?? '', /^- Budget robot proposes a change \(proposal 7\)\.$/m)
   assert.ok(email?.text.includes(`${service.url}/workspaces/${workspaceId}/approvals/7\n`))
-  assert.ok(email?.text.includes(`${service.url}/workspaces/${workspaceId}/notifications\n`))
+  assert.ok(email?.text.includes(`${service.url}/w/${workspaceId}/notifications\n`))
 })
 
 it('sends what is for one person to no one else', async test => {
@@ -76,8 +76,9 @@ it('collects a flood into one digest per interval', async test => {
 
 it('leaves out muted topics', async test => {
   const fixture = await startNotificationsFixture(test)
-  const { emails, raise, runJob, pathOfPage, workspace } = fixture
-  await workspace.owner.client.post(pathOfPage, { digest_minutes: '5', email_topics: 'results' })
+  const { emails, raise, runJob, path, workspace } = fixture
+  const body = { digest_minutes: 5, email_topics: ['results'], webhook_topics: [] }
+  await workspace.owner.client.call('PUT', `${path}/topics`, { body })
   await raise()
   await raise({ topic: 'results', text: 'Made and verified.' })
   await runJob()

@@ -1,7 +1,7 @@
 import { parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
+import type { WorkspaceAction, WorkspaceRole } from '@signalbox/contract/session/roles.ts'
 import { sql } from 'kysely'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
-import type { WorkspaceAction, WorkspaceRole } from '../users/workspace-role.ts'
 import {
   ALL_NOTIFICATION_TOPICS,
   NOTIFICATION_TEXT_CHARACTERS_MAX,

@@ -1,23 +1,15 @@
 import type { NotificationType } from '@signalbox/contract/alerts.ts'
 import { isMember, isRecognized, type Stored } from '@signalbox/contract/closed-set.ts'
+import {
+  type ChosenTopic,
+  NOTIFICATION_TOPICS,
+} from '@signalbox/contract/session/notification-topics.ts'
+import type { WorkspaceAction } from '@signalbox/contract/session/roles.ts'
 import type { WebhookError } from '../../runtime/webhooks/client.ts'
-import type { WorkspaceAction } from '../users/workspace-role.ts'
 
 /** How a workspace is notified: its people by email, its systems by a webhook. */
 export const NOTIFICATION_CHANNELS = ['email', 'webhook'] as const
 export type NotificationChannel = (typeof NOTIFICATION_CHANNELS)[number]
-
-/** Topics that a workspace can mute for each channel. The list may grow. */
-export const NOTIFICATION_TOPICS = [
-  'approvals',
-  'results',
-  'destinations',
-  'match_quality',
-  'reconciliation',
-  'page_withdrawals',
-  'audit_log',
-] as const
-export type ChosenTopic = (typeof NOTIFICATION_TOPICS)[number]
 
 /** Alerts: by default for owners and administrators, and for each member who chooses them. */
 export const ALERT_TOPICS: readonly ChosenTopic[] = [
@@ -44,16 +36,6 @@ export const ALL_NOTIFICATION_TOPICS = [
   'email',
 ] as const
 export type NotificationTopic = (typeof ALL_NOTIFICATION_TOPICS)[number]
-
-export const TOPIC_LABELS: Record<ChosenTopic, string> = {
-  approvals: 'Proposals that wait for approval',
-  results: 'Results of proposals',
-  destinations: 'Alerts: a destination is inactive or cannot be reached',
-  match_quality: 'Alerts: match quality',
-  reconciliation: 'Alerts: reconciliation',
-  page_withdrawals: 'Alerts: many withdrawals of consent by pages',
-  audit_log: 'Alerts: the audit log was changed',
-}
 
 /** Who gets the email: the members whose role has a permission, or one member. */
 export type Recipients =

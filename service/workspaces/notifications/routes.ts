@@ -1,19 +1,13 @@
-import Type from 'typebox'
+import { isMember, keysOf } from '@signalbox/contract/closed-set.ts'
+import * as operations from '@signalbox/contract/session/notification-operations.ts'
+import { NOTIFICATION_TOPICS } from '@signalbox/contract/session/notification-topics.ts'
+import { type NotificationState, OwnTopics } from '@signalbox/contract/session/notifications.ts'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
-import { formChoices, formText, readForm, toFormErrors } from '../../runtime/pages/form-body.ts'
-import { Notices } from '../../runtime/pages/navigation.ts'
-import { servePages } from '../../runtime/pages/serve-pages.ts'
-import { WEBHOOK_URL_CHARACTERS_MAX } from '../../runtime/webhooks/client.ts'
-import {
-  forSignedIn,
-  readWorkspaceParam,
-  SIGNED_IN,
-  type SignedInRequest,
-  seeOther,
-  UNPROCESSABLE,
-} from '../users/page-visit.ts'
-import { requirePageMembership } from '../users/workspace-pages.ts'
+import { readPathParameters, Validator } from '../../runtime/http/validator.ts'
+import type { CurrentUser } from '../users/session-store.ts'
+import { requireSession } from '../users/signed-in-session.ts'
 import { requireRole } from '../users/workspaces.ts'
 import {
   changeTopics,
@@ -33,171 +27,165 @@ import {
 } from './choice-store.ts'
 import { composeEmailDigest } from './digest.ts'
 import { hasPendingEmail, insertMessage, listWebhookMessages } from './message-store.ts'
-import { type NotificationsPage, notificationsPage } from './notifications-page.ts'
+import type { WebhookFailure } from './notification.ts'
 import { lockNotificationSettings, readNotificationSettings } from './settings-store.ts'
 
 /** A workspace's notifications: owners change what is sent, each member what they get by email. */
 export function notificationRoutes(app: ServiceApp, context: NotificationsContext): void {
-  app.register(async pages => {
-    servePages(pages, context.publicOrigin)
-    const url = '/workspaces/:workspace/notifications'
-    const page = (handle: (visit: SignedInRequest) => Promise<unknown>) =>
-      forSignedIn(context, handle)
-    pages.get(
-      url,
-      SIGNED_IN,
-      page(visit => renderNotifications(context, visit)),
-    )
-    pages.post(
-      url,
-      SIGNED_IN,
-      page(visit => postTopics(context, visit)),
-    )
-    pages.post(
-      `${url}/mine`,
-      SIGNED_IN,
-      page(visit => postChoices(context, visit)),
-    )
-    pages.post(
-      `${url}/mine/test`,
-      SIGNED_IN,
-      page(async visit => {
-        await sendTestEmail(context, toRequest(visit))
-        return seeOther(visit.reply, NOTICES.addTo(pathOf(visit), 'test_email'))
-      }),
-    )
-    pages.post(
-      `${url}/webhook`,
-      SIGNED_IN,
-      page(visit => postWebhook(context, visit)),
-    )
-    pages.post(
-      `${url}/webhook/secret`,
-      SIGNED_IN,
-      page(async visit => {
-        const issuedSecret = await rotateWebhookSecret(context, toRequest(visit))
-        return renderNotifications(context, visit, { issuedSecret })
-      }),
-    )
-    for (const { name, change } of WEBHOOK_CHANGES) {
-      pages.post(
-        `${url}/webhook/${name}`,
-        SIGNED_IN,
-        page(async visit => {
-          await change(context, toRequest(visit))
-          return seeOther(visit.reply, NOTICES.addTo(pathOf(visit), name))
-        }),
-      )
-    }
+  app.register(
+    async api => {
+      requireSession(api, context)
+      choiceRoutes(api, context)
+      webhookRoutes(api, context)
+    },
+    { prefix: SESSION_API_PATH },
+  )
+}
+
+function choiceRoutes(app: ServiceApp, context: NotificationsContext): void {
+  app.route({
+    ...operations.getNotifications,
+    handler: async request => readNotificationState(context, toSettingsRequest(request)),
+  })
+  app.route({
+    ...operations.chooseOwnTopics,
+    async handler(request, reply) {
+      await changeChoices(context, toSettingsRequest(request), request.body)
+      return reply.code(204).send()
+    },
+  })
+  app.route({
+    ...operations.sendTestEmail,
+    async handler(request, reply) {
+      await sendTestEmail(context, toSettingsRequest(request))
+      return reply.code(204).send()
+    },
+  })
+  app.route({
+    ...operations.changeTopics,
+    async handler(request, reply) {
+      await changeTopics(context, toSettingsRequest(request), request.body)
+      return reply.code(204).send()
+    },
   })
 }
 
-const WEBHOOK_CHANGES = [
-  { name: 'enable', change: enableWebhook },
-  { name: 'remove', change: removeWebhook },
-  { name: 'test', change: sendTestMessage },
-] as const
-
-const NOTICES = new Notices({
-  saved: 'Notifications saved.',
-  chosen: 'Your choice is saved.',
-  test_email: 'A test email is sent to you within a minute.',
-  enable: 'Webhook turned on.',
-  remove: 'Webhook removed.',
-  test: 'A test message is sent within a minute. Reload this page to see the result.',
-})
-
-const TOPICS_FORM = Type.Object({
-  email_topics: formChoices(),
-  webhook_topics: formChoices(),
-  digest_minutes: formText(),
-})
-const CHOICES_FORM = Type.Object({ my_topics: formChoices() })
-
-async function postTopics(context: NotificationsContext, visit: SignedInRequest) {
-  const form = readForm(visit.request.body, TOPICS_FORM)
-  try {
-    await changeTopics(context, toRequest(visit), {
-      emailTopics: form.email_topics,
-      webhookTopics: form.webhook_topics,
-      digestMinutes: Number(form.digest_minutes),
-    })
-    return seeOther(visit.reply, NOTICES.addTo(pathOf(visit), 'saved'))
-  } catch (error) {
-    return refuse(context, visit, { errors: toFormErrors(error) })
-  }
+function webhookRoutes(app: ServiceApp, context: NotificationsContext): void {
+  app.route({
+    ...operations.setWebhook,
+    async handler(request, reply) {
+      const secret = await setWebhook(context, toSettingsRequest(request), request.body)
+      return reply.code(201).send({ signing_secret: secret })
+    },
+  })
+  app.route({
+    ...operations.rotateWebhookSecret,
+    async handler(request, reply) {
+      const secret = await rotateWebhookSecret(context, toSettingsRequest(request))
+      return reply.code(201).send({ signing_secret: secret })
+    },
+  })
+  app.route({
+    ...operations.enableWebhook,
+    async handler(request, reply) {
+      await enableWebhook(context, toSettingsRequest(request))
+      return reply.code(204).send()
+    },
+  })
+  app.route({
+    ...operations.removeWebhook,
+    async handler(request, reply) {
+      await removeWebhook(context, toSettingsRequest(request))
+      return reply.code(204).send()
+    },
+  })
+  app.route({
+    ...operations.sendTestMessage,
+    async handler(request, reply) {
+      await sendTestMessage(context, toSettingsRequest(request))
+      return reply.code(204).send()
+    },
+  })
 }
 
-async function postChoices(context: NotificationsContext, visit: SignedInRequest) {
-  const { my_topics: topics } = readForm(visit.request.body, CHOICES_FORM)
-  await changeChoices(context, toRequest(visit), topics)
-  return seeOther(visit.reply, NOTICES.addTo(pathOf(visit), 'chosen'))
-}
-
-const WEBHOOK_FORM = Type.Object({
-  // One character more, so that a longer URL is refused instead of cut.
-  url: formText(WEBHOOK_URL_CHARACTERS_MAX + 1),
-  format: formText(),
-})
-
-async function postWebhook(context: NotificationsContext, visit: SignedInRequest) {
-  const values = readForm(visit.request.body, WEBHOOK_FORM)
-  try {
-    const issuedSecret = await setWebhook(context, toRequest(visit), values)
-    return await renderNotifications(context, visit, { issuedSecret })
-  } catch (error) {
-    return refuse(context, visit, { errors: toFormErrors(error), values })
-  }
-}
-
-type PageState = Partial<Pick<NotificationsPage, 'issuedSecret' | 'values' | 'errors'>>
-
-async function refuse(context: NotificationsContext, visit: SignedInRequest, state: PageState) {
-  const page = await renderNotifications(context, visit, state)
-  return visit.reply.code(UNPROCESSABLE).send(page)
+function toSettingsRequest(request: { user: CurrentUser; params: unknown }): SettingsRequest {
+  const { workspace: workspaceId } = readPathParameters(request.params, 'workspace')
+  return { user: request.user, workspaceId }
 }
 
 const MESSAGES_SHOWN_MAX = 10
 
-async function renderNotifications(
-  { database, now }: NotificationsContext,
-  visit: SignedInRequest,
-  state: PageState = {},
-): Promise<string> {
-  const { user, workspaceId: given } = toRequest(visit)
-  const membership = await requirePageMembership(database, user, { workspaceId: given })
-  const { workspaceId } = membership
-  return notificationsPage({
-    user,
-    membership,
-    now: now(),
-    settings: await readNotificationSettings(database, workspaceId),
-    choices: await readTopicChoices(database, { workspaceId, userId: user.userId }),
-    messages: await listWebhookMessages(database, workspaceId, MESSAGES_SHOWN_MAX),
-    notice: NOTICES.find(visit.request.query),
-    ...state,
-  })
+async function readNotificationState(
+  { database }: NotificationsContext,
+  { user, workspaceId: given }: SettingsRequest,
+): Promise<NotificationState> {
+  const intent = { workspaceId: given, action: 'read' } as const
+  const { workspaceId, role } = await requireRole(database, user, intent)
+  const settings = await readNotificationSettings(database, workspaceId)
+  const choices = await readTopicChoices(database, { workspaceId, userId: user.userId })
+  const messages = await listWebhookMessages(database, workspaceId, MESSAGES_SHOWN_MAX)
+  const { webhook, mutedEmailTopics, mutedWebhookTopics } = settings
+  const sentBut = (muted: readonly string[]) =>
+    NOTIFICATION_TOPICS.filter(topic => !muted.includes(topic))
+  return {
+    own_topics: choosableTopics(role).map(topic => ({
+      topic,
+      is_wanted: choices.get(topic) ?? isTopicWantedByDefault(role, topic),
+      is_muted: mutedEmailTopics.includes(topic),
+    })),
+    email_topics: sentBut(mutedEmailTopics),
+    webhook_topics: sentBut(mutedWebhookTopics),
+    digest_minutes: settings.digestMinutes,
+    webhook: webhook && {
+      host: webhook.host,
+      format: webhook.format,
+      disabled: webhook.disabled && {
+        at: webhook.disabled.at.toISOString(),
+        problem: describeProblem(webhook.disabled.reason),
+      },
+      messages: messages.map(({ id, status, attempts, lastError, createdAt }) => ({
+        id,
+        created_at: createdAt.toISOString(),
+        status,
+        attempts,
+        problem: lastError === null ? null : describeProblem(lastError),
+      })),
+    },
+  }
 }
 
-function toRequest({ user, request }: SignedInRequest): SettingsRequest {
-  return { user, workspaceId: readWorkspaceParam(request) }
+const FAILURE_TEXTS: Record<WebhookFailure, string> = {
+  address_not_public: 'its address is not public',
+  host_not_found: 'its host name was not found',
+  invalid_certificate: 'its certificate is not valid',
+  timeout: 'it did not answer in time',
+  no_connection: 'it could not be reached',
+  webhook_changed: 'the webhook was changed',
+  unreadable_secret: 'its secret could not be read',
 }
 
-function pathOf({ request }: SignedInRequest): string {
-  return `/workspaces/${encodeURIComponent(readWorkspaceParam(request))}/notifications`
+function describeProblem(code: string): string {
+  const status = /^http_(\d{3})$/.exec(code)?.[1]
+  if (status !== undefined) return `it answered HTTP ${status}`
+  return isMember(keysOf(FAILURE_TEXTS), code) ? FAILURE_TEXTS[code] : code
 }
+
+const choicesValidator = new Validator(OwnTopics, {
+  members: { topics: { error: 'Choose topics from the list.' } },
+})
 
 /**
  * Changes what a member gets by email, for this member only. What equals the default of the role is
- * not stored, so it follows the role when that changes. Throws a Refusal: 403 or 404.
+ * not stored, so it follows the role when that changes. Throws a Refusal: 403, 404 or 422.
  */
 async function changeChoices(
   { database }: NotificationsContext,
   { user, workspaceId: given }: SettingsRequest,
-  wanted: readonly string[],
+  body: unknown,
 ): Promise<void> {
   const intent = { workspaceId: given, action: 'read' } as const
   const { workspaceId, role } = await requireRole(database, user, intent)
+  const { topics: wanted } = choicesValidator.validate(body)
   const choices = new Map<string, boolean>()
   for (const topic of choosableTopics(role)) {
     const isWanted = wanted.includes(topic)
@@ -226,7 +214,7 @@ async function sendTestEmail(
     userId,
     subject: { type: 'workspace', id: String(workspaceId) },
     text: 'This is a test message. Alerts and proposals are sent in the same way.',
-    path: `/workspaces/${workspaceId}/notifications`,
+    path: `/w/${workspaceId}/notifications`,
     at,
   } as const
   const origin = publicOrigin()

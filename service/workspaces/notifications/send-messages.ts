@@ -170,7 +170,7 @@ async function disableWebhook(
     recipients: { permission: 'manage_notifications', userId: null },
     subject: { type: 'workspace', id: String(workspaceId) },
     text: `The webhook at ${webhook.host} was turned off after failed attempts.`,
-    path: `/workspaces/${workspaceId}/notifications`,
+    path: `/w/${workspaceId}/notifications`,
     at,
   })
   return {

@@ -1,3 +1,4 @@
+import type { WebhookFormat } from '@signalbox/contract/session/notification-topics.ts'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
 import { isObject, parseJsonObject } from '../../runtime/util/is-object.ts'
 import {
@@ -6,13 +7,6 @@ import {
   sealCredential,
 } from '../../runtime/util/sealed-credential.ts'
 import type { SigningSecrets } from '../../runtime/webhooks/client.ts'
-
-/**
- * `standard`: the event of Standard Webhooks. `text`: `{text}` alone, which Slack, Mattermost and
- * Google Chat show in a channel.
- */
-export const WEBHOOK_FORMATS = ['standard', 'text'] as const
-export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number]
 
 export interface NotificationSettings {
   mutedEmailTopics: readonly string[]

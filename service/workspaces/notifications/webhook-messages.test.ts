@@ -3,7 +3,6 @@ import { it } from 'node:test'
 import { readAuditEntries } from '../../../testing/fixtures/audit.ts'
 import {
   type NotificationsFixture,
-  readIssuedSecret,
   startNotificationsFixture,
 } from '../../../testing/fixtures/notifications.ts'
 import { signWebhook } from '../../runtime/webhooks/client.ts'
@@ -101,7 +100,7 @@ it('repeats a failed request with the same id and body, honoring Retry-After', a
 
 it('turns itself off after a day of failures, and tells the owners by email', async test => {
   const fixture = await startWithWebhook(test)
-  const { service, workspace, receiver, emails, failures, raise, runJob, pathOfPage } = fixture
+  const { service, workspace, receiver, emails, failures, raise, runJob, path } = fixture
   receiver.answer(response => void response.writeHead(500).end())
   await raise()
   await runJob()
@@ -122,9 +121,10 @@ it('turns itself off after a day of failures, and tells the owners by email', as
   await pass(fixture, 30)
   assert.equal(receiver.requests.length, 7)
   const { client } = workspace.owner
-  assert.match((await client.get(pathOfPage)).text, /it answered HTTP 500/)
+  const { disabled } = (await client.call('GET', path)).body.webhook
+  assert.equal(disabled.problem, 'it answered HTTP 500')
   receiver.answer(response => void response.writeHead(204).end())
-  assert.match((await client.post(`${pathOfPage}/webhook/enable`, {})).text, /Webhook turned on/)
+  assert.equal((await client.call('POST', `${path}/webhook/activation`)).status, 204)
   await raise()
   await pass(fixture, 1)
   assert.equal(receiver.requests.length, 8)
@@ -144,9 +144,9 @@ it('stops at 410 Gone', async test => {
 
 it('signs with both secrets for a day after a rotation', async test => {
   const fixture = await startWithWebhook(test)
-  const { service, workspace, receiver, secret, raise, runJob, pathOfPage } = fixture
-  const page = await workspace.owner.client.post(`${pathOfPage}/webhook/secret`, {})
-  const rotated = readIssuedSecret(page.text)
+  const { service, workspace, receiver, secret, raise, runJob, path } = fixture
+  const { body: issued } = await workspace.owner.client.call('POST', `${path}/webhook/secret`)
+  const rotated = issued.signing_secret
   assert.notEqual(rotated, secret)
   await raise()
   await runJob()

@@ -1,16 +1,11 @@
+import type { Permission, Tier } from '@signalbox/contract/session/agent-permissions.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { readBearerToken } from '../../runtime/http/headers.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { hashToken, parseTokenKind } from '../../runtime/util/token-format.ts'
 import { bearerChallenge } from './metadata.ts'
 import type { OauthContext } from './oauth-responses.ts'
-import {
-  type Audience,
-  type Permission,
-  resourceUri,
-  TIER_PERMISSIONS,
-  type Tier,
-} from './permissions.ts'
+import { type Audience, resourceUri, TIER_PERMISSIONS } from './permissions.ts'
 import {
   type ConnectionPrincipal,
   findConnectionPrincipal,

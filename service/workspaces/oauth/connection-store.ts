@@ -1,8 +1,9 @@
+import type { Permission } from '@signalbox/contract/session/agent-permissions.ts'
 import { CompiledQuery, type Kysely, sql } from 'kysely'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
 import type { Tables } from '../../runtime/db/tables.ts'
 import { pageRange, toListPage } from '../../runtime/util/list-page.ts'
-import type { Audience, Permission } from './permissions.ts'
+import type { Audience } from './permissions.ts'
 
 /** What a user approved for a client, for one ad account. */
 export interface Approval {

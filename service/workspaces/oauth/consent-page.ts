@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { PERMISSION_LABELS } from '@signalbox/contract/session/agent-permissions.ts'
 import { html } from 'ghtml'
 import { commitAudited } from '../../audit/audit-store.ts'
 import { errorSummary } from '../../runtime/pages/form-controls.ts'
@@ -14,7 +15,6 @@ import {
   APPROVAL_DAYS,
   type Audience,
   findAudienceByResource,
-  PERMISSION_LABELS,
   RESOURCES,
   resourceUri,
 } from './permissions.ts'

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import type { Tier, TokenDays } from '@signalbox/contract/session/agent-permissions.ts'
 import { createTestAuditTrail } from '../../../testing/fixtures/audit.ts'
 import {
   checkTokenAccess,
@@ -11,27 +12,23 @@ import { DAY_SECONDS } from '../../runtime/util/time.ts'
 import { parseTokenKind } from '../../runtime/util/token-format.ts'
 import { verifyAgentToken } from './authenticate-agent.ts'
 import { issueExecutionToken } from './execution-tokens.ts'
-import type { Tier, TokenDays } from './permissions.ts'
 
 const OPEN = 200
 
-it('issues a token that is shown once and opens only MCP', async test => {
+it('issues a token that is answered once and opens only MCP', async test => {
   const fixture = await startOauthFixture(test)
-  const { client: browser } = fixture.workspace.owner
-  const path = `/workspaces/${fixture.workspace.workspaceId}/tokens`
-  const page = await browser.get(path)
-  assert.equal(page.status, 200, page.text)
-  const fields = { name: 'CI', tier: 'write', days: '90' }
-  const issued = await browser.submit({ action: path, fields })
-  const [token = ''] = /sbx_wet_[0-9a-f]{72}/.exec(issued.text) ?? []
+  const { client } = fixture.workspace.owner
+  const { workspaceId, adAccountId } = fixture.workspace
+  const path = `/browser/workspaces/${workspaceId}/execution-tokens`
+  const body = { name: 'CI', tier: 'write', days: 90, ad_account_id: adAccountId }
+  const { token, id } = (await client.call('POST', path, { body })).body
   assert.equal(parseTokenKind(token), 'execution')
   assert.deepEqual(await checkTokenAccess(fixture, token), { mcp: OPEN, agent: 401 })
-  const again = await browser.get(path)
-  assert.equal(again.text.includes(token), false)
-  assert.match(again.text, new RegExp(`ends in ${token.slice(-4)}`))
-  const { rows } = await fixture.service.database.pool.query('select id from execution_tokens')
-  const revoked = await browser.submit({ action: `${path}/${rows[0].id}/revoke` })
-  assert.match(revoked.text, /Token revoked/)
+  const { tokens } = (await client.call('GET', path)).body
+  assert.equal(JSON.stringify(tokens).includes(token), false)
+  assert.deepEqual([tokens[0].last_characters, tokens[0].status], [token.slice(-4), 'active'])
+  assert.equal((await client.call('DELETE', `${path}/${id}`)).status, 204)
+  assert.equal((await client.call('GET', path)).body.tokens[0].status, 'revoked')
   assert.equal((await checkTokenAccess(fixture, token)).mcp, 401)
 })
 

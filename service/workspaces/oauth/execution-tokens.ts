@@ -1,3 +1,4 @@
+import type { Tier, TokenDays } from '@signalbox/contract/session/agent-permissions.ts'
 import { ExecutionTokenSubmission } from '@signalbox/contract/session/agents.ts'
 import type { AuditActor, AuditEntry } from '../../audit/audit-entry.ts'
 import { type AuditedContext, commitAudited } from '../../audit/audit-store.ts'
@@ -20,7 +21,6 @@ import {
   type NewExecutionToken,
   revokeExecutionToken,
 } from './execution-token-store.ts'
-import type { Tier, TokenDays } from './permissions.ts'
 
 interface ExecutionTokenRequest {
   workspaceId: number

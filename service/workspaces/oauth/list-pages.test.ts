@@ -79,20 +79,8 @@ it('lists a live token before 230 dead ones, and all of them over its pages', as
     'newest first',
   )
 
-  const { client } = owner
-  let page = await client.get(`/workspaces/${workspaceId}/tokens`)
-  assert.match(page.text, /Forgotten/)
-  const seen = new Set<string>()
-  for (;;) {
-    for (const [name] of page.text.matchAll(/dead \d+/g)) seen.add(name)
-    const next = /href="([^"]+)" rel="next"/.exec(page.text)?.[1]
-    if (next === undefined) break
-    page = await client.get(next.replaceAll('&#61;', '='))
-    assert.doesNotMatch(page.text, /Forgotten/)
-  }
-  assert.equal(seen.size, DEAD_ROWS)
-  const revoked = await client.post(`/workspaces/${workspaceId}/tokens/${issued.body.id}/revoke`)
-  assert.match(revoked.text, /Token revoked/)
+  const revoked = await owner.client.call('DELETE', `${path}/${issued.body.id}`)
+  assert.equal(revoked.status, 204)
 })
 
 it('lists a live connection before 230 revoked ones, and changes its ad account', async test => {
@@ -108,9 +96,6 @@ it('lists a live connection before 230 revoked ones, and changes its ad account'
   assert.equal(connections.length, DEAD_ROWS + 1)
   const live = connections[0]
   assert.equal(live?.revoked_at, null)
-  const page = await owner.client.get(`/workspaces/${workspaceId}/connections`)
-  assert.match(page.text, new RegExp(`/connections/${live?.id}/revoke`))
-  assert.match(page.text, /rel="next"/)
   const body = { ad_account_id: other }
   const changed = await owner.client.call('PATCH', `${path}/${live?.id}`, { body })
   assert.equal(changed.status, 204)

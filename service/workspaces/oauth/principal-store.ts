@@ -1,8 +1,9 @@
+import type { Permission } from '@signalbox/contract/session/agent-permissions.ts'
+import { DECIDING_ROLES } from '@signalbox/contract/session/roles.ts'
 import { sql } from 'kysely'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
 import { createWorkspaceCondition } from '../../runtime/db/sql-fragments.ts'
-import { hasPermission, WORKSPACE_ROLES } from '../users/workspace-role.ts'
-import type { Audience, Permission } from './permissions.ts'
+import type { Audience } from './permissions.ts'
 
 /** The current state of the ad account and the workspace that a token is for. */
 export interface TokenBinding {
@@ -157,10 +158,9 @@ async function lockActiveDecider(
   userId: number,
   adAccountId: number,
 ): Promise<boolean> {
-  const roles = WORKSPACE_ROLES.filter(role => hasPermission(role, 'decide_actions'))
   const { rows } = await sql`
     select 1 from people.users person
-    join members on members.user_id = person.id and members.role in (${sql.join(roles)})
+    join members on members.user_id = person.id and members.role in (${sql.join(DECIDING_ROLES)})
     join workspaces workspace on workspace.id = members.workspace_id
       and workspace.status = 'active'
     join ad_accounts account on account.workspace_id = workspace.id and account.status = 'active'

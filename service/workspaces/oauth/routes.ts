@@ -11,8 +11,6 @@ import {
 } from './authorization-page-routes.ts'
 import { lazyAuthorizationServer } from './authorization-server.ts'
 import { metadataRoutes, registrationRoutes, tokenRoutes } from './authorization-server-routes.ts'
-import { connectionRoutes } from './connection-routes.ts'
-import { executionTokenRoutes } from './execution-token-routes.ts'
 import type { OauthContext, OauthOptions } from './oauth-responses.ts'
 import { disableBodyParsing, useOauthErrorResponses } from './oauth-responses.ts'
 import { findSignalStatus } from './principal-store.ts'
@@ -41,8 +39,6 @@ export function oauthRoutes(app: ServiceApp, options: OauthOptions): void {
     authorizationRoutes(pages, context)
     deviceRoutes(pages, context)
     interactionRoutes(pages, context)
-    connectionRoutes(pages, context)
-    executionTokenRoutes(pages, context)
   })
   metadataRoutes(app, context)
   agentSessionRoutes(app, context)

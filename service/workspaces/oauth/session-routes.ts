@@ -1,4 +1,5 @@
 import * as operations from '@signalbox/contract/session/agent-operations.ts'
+import type { Permission, Tier } from '@signalbox/contract/session/agent-permissions.ts'
 import type { ConnectionList, ExecutionTokenList } from '@signalbox/contract/session/agents.ts'
 import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
@@ -22,7 +23,6 @@ import {
   revokeWorkspaceToken,
 } from './execution-tokens.ts'
 import type { OauthContext } from './oauth-responses.ts'
-import type { Permission } from './permissions.ts'
 
 /** The dashboard's API for connections and tokens: the operations of the pages, as JSON. */
 export function agentSessionRoutes(app: ServiceApp, context: OauthContext): void {
@@ -66,7 +66,8 @@ function executionTokenRoutes(app: ServiceApp, context: OauthContext): void {
     ...operations.listExecutionTokens,
     async handler(request) {
       const page = readPageNumber(request.query)
-      return executionTokenListView(await listWorkspaceTokens(context, toVisit(request), page))
+      const list = await listWorkspaceTokens(context, toVisit(request), page)
+      return executionTokenListView(list, context.now())
     },
   })
   app.route({
@@ -121,12 +122,16 @@ function connectionListView(list: ListPage<ListedConnection>): ConnectionList {
   }
 }
 
-function executionTokenListView(list: ListPage<ListedExecutionToken>): ExecutionTokenList {
+function executionTokenListView(
+  list: ListPage<ListedExecutionToken>,
+  now: Date,
+): ExecutionTokenList {
   return {
     tokens: list.rows.map(row => ({
       id: row.id,
       name: row.name,
-      tier: row.tier,
+      tier: row.tier as Tier,
+      status: statusOf(row, now),
       last_characters: row.last_characters,
       ad_account_id: row.ad_account_id,
       ad_account_name: row.ad_account_name,
@@ -138,4 +143,12 @@ function executionTokenListView(list: ListPage<ListedExecutionToken>): Execution
     })),
     ...pageMembers(list),
   }
+}
+
+function statusOf(
+  { revoked_at: revokedAt, expires_at: expiresAt }: ListedExecutionToken,
+  now: Date,
+): ExecutionTokenList['tokens'][number]['status'] {
+  if (revokedAt !== null) return 'revoked'
+  return expiresAt > now ? 'active' : 'expired'
 }

@@ -34,7 +34,8 @@ it('returns 403 for every form sent from another site', async test => {
   const paths = [
     ...['/sign-in', '/sign-up', '/sign-out', '/forgot', '/magic', '/reset', '/verify'],
     ...['/account/password', '/account/sessions/end-others', '/workspaces'],
-    ...[`/workspaces/${workspaceId}/ad-accounts`, `/workspaces/${workspaceId}/invitations`],
+    `/workspaces/${workspaceId}/policy`,
+    '/invitations/019aa6a5-b000-7f3c-9a41-2f0c4a1c7c11',
   ]
   for (const path of paths) {
     for (const [who, headers] of Object.entries(FOREIGN)) {
@@ -106,7 +107,7 @@ it('sends headers against framing, scripts, other origins and caching with every
   const { owner, workspaceId } = await createTestWorkspace(service)
   const paths = [
     ...['/sign-in', '/sign-up', '/verify', '/forgot', '/magic', '/reset?token=x', '/account'],
-    ...['/workspaces', `/workspaces/${workspaceId}/people`, '/workspaces/999999/people'],
+    ...['/workspaces', `/workspaces/${workspaceId}/policy`, '/w/999999/people'],
   ]
   for (const path of paths) {
     const { headers, text } = await owner.client.get(path)

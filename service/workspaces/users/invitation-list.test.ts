@@ -25,20 +25,9 @@ it('reaches every pending invitation of a workspace, and withdraws the oldest', 
     if (!body.has_more) break
   }
   assert.equal(new Set(seen.map(({ id }) => id)).size, INVITATIONS)
-  const { client } = owner
-  let page = await client.get(`/workspaces/${workspaceId}/people`)
-  for (let count = 0; count < 4; count += 1) {
-    const next = /href="([^"]+)" rel="next"/.exec(page.text)?.[1] ?? ''
-    page = await client.get(next.replaceAll('&#61;', '='))
-  }
-  assert.match(page.text, /guest1@people\.example|guest1&#64;/)
-  assert.doesNotMatch(page.text, /rel="next"/)
   const oldest = seen.at(-1)
   assert.equal(oldest?.email, 'guest1@people.example')
-  const withdrawn = await client.submit({
-    action: `/workspaces/${workspaceId}/invitations/${oldest?.id}/withdraw`,
-  })
-  assert.match(withdrawn.text, /Invitation withdrawn/)
+  assert.equal((await owner.client.call('DELETE', `${path}/${oldest?.id}`)).status, 204)
 })
 
 it('reaches every invitation to an address', async test => {

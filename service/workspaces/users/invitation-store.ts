@@ -1,7 +1,11 @@
+import {
+  invitableRoles,
+  WORKSPACE_ROLES,
+  type WorkspaceRole,
+} from '@signalbox/contract/session/roles.ts'
 import { sql } from 'kysely'
 import type { Database } from '../../runtime/db/database.ts'
 import { type ListPage, pageRange, toListPage } from '../../runtime/util/list-page.ts'
-import { invitableRoles, WORKSPACE_ROLES, type WorkspaceRole } from './workspace-role.ts'
 import type { MemberKey } from './workspace-store.ts'
 
 type InvitationStatus = 'pending' | 'accepted' | 'declined' | 'withdrawn'

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { canGrantRole, DECIDING_ROLES, invitableRoles } from '@signalbox/contract/session/roles.ts'
 import { InvitationSubmission } from '@signalbox/contract/session/users.ts'
 import type { AuditAction, AuditDetails, AuditEntry } from '../../audit/audit-entry.ts'
 import { commitAudited } from '../../audit/audit-store.ts'
@@ -16,12 +17,10 @@ import {
 } from './invitation-store.ts'
 import { invitationEmail } from './mail/email-templates.ts'
 import { requireRecentAuthentication } from './reauthentication.ts'
-import { DECIDING_ROLES } from './role-standing.ts'
 import { grantRole } from './role-store.ts'
 import type { CurrentUser } from './session-store.ts'
-import { EMAIL_ERROR, parseEmailAddress } from './user-input.ts'
+import { EMAIL_ERROR, parseEmailAddress, ROLE_ERROR } from './user-input.ts'
 import type { UsersContext } from './users-context.ts'
-import { canGrantRole, invitableRoles, ROLE_ERROR } from './workspace-role.ts'
 import { insertMember, isMemberEmail, lockMembers } from './workspace-store.ts'
 import { createMemberEntry, requireRole, requireVerifiedEmail, userActor } from './workspaces.ts'
 
@@ -82,7 +81,9 @@ export async function inviteMember(
     record(createInvitationEntry(user, { workspaceId, id: invitationId }, change))
     return invitationId
   })
-  mailer.send(invitationEmail(publicOrigin(), { id, email, workspaceName, inviterName: user.name }))
+  mailer.send(
+    invitationEmail(publicOrigin(), { id, email, role, workspaceName, inviterName: user.name }),
+  )
   return id
 }
 

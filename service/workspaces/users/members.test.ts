@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import type { WorkspaceRole } from '@signalbox/contract/session/roles.ts'
 import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
 import {
@@ -11,7 +12,6 @@ import {
   type TestUser,
 } from '../../../testing/fixtures/users.ts'
 import { setUserStatus } from './user-store.ts'
-import type { WorkspaceRole } from './workspace-role.ts'
 import { findMemberRole, setWorkspaceStatus } from './workspace-store.ts'
 
 async function joined(service: TestService, workspaceId: number, role: WorkspaceRole) {
@@ -87,12 +87,9 @@ it('adds the recipient of an invitation to the workspace, once', async test => {
   const service = await startTestService(test)
   const { owner, workspaceId } = await createTestWorkspace(service)
   const guest = await createTestUser(service)
-  await owner.client.get(`/workspaces/${workspaceId}/people`)
-  const page = await owner.client.submit({
-    action: `/workspaces/${workspaceId}/invitations`,
-    fields: { email: guest.email.toUpperCase(), role: 'admin' },
-  })
-  assert.match(page.text, /Invitation sent/)
+  const body = { email: guest.email.toUpperCase(), role: 'admin' }
+  const invitations = `${SESSION_API_PATH}/workspaces/${workspaceId}/invitations`
+  assert.equal((await owner.client.call('POST', invitations, { body })).status, 201)
   const link = findEmailedLink(service.mails, guest.email, '/invitations/')
   assert.match((await guest.client.get('/workspaces')).text, new RegExp(link))
   await guest.client.get(link)
@@ -110,10 +107,9 @@ it('returns 404 for an invitation to another address', async test => {
   const { owner, workspaceId } = await createTestWorkspace(service)
   const guest = await createTestUser(service)
   const thief = await createTestUser(service)
-  await owner.client.post(`/workspaces/${workspaceId}/invitations`, {
-    email: guest.email,
-    role: 'owner',
-  })
+  const body = { email: guest.email, role: 'owner' }
+  const invitations = `${SESSION_API_PATH}/workspaces/${workspaceId}/invitations`
+  await owner.client.call('POST', invitations, { body })
   const link = findEmailedLink(service.mails, guest.email, '/invitations/')
   for (const user of [thief, owner]) {
     assert.equal((await user.client.get(link)).status, 404)
@@ -167,7 +163,7 @@ it('closes a disabled workspace to all members immediately', async test => {
   await setWorkspaceStatus(service.database, workspaceId, 'disabled')
   const { body } = await owner.client.call('GET', `${SESSION_API_PATH}/workspaces`)
   assert.deepEqual(body, { workspaces: [] })
-  assert.equal((await owner.client.get(`/workspaces/${workspaceId}/people`)).status, 404)
+  assert.equal((await owner.client.get(`/w/${workspaceId}/people`)).status, 404)
 })
 
 it('returns 404 for a malformed ID, as for an unknown one', async test => {

@@ -233,8 +233,6 @@ export const NOTICES = new Notices({
   passkey_added: 'Passkey added.',
   passkey_removed: 'Passkey removed.',
   identity_confirmed: 'Identity confirmed.',
-  factor_required: 'Every member now needs a second factor.',
-  factor_optional: 'A second factor is now optional.',
   password_reset: 'Password changed. You are signed out everywhere. Sign in with the new password.',
   password_changed: 'Password changed. You are signed out everywhere else.',
   session_ended: 'Session ended.',
@@ -242,18 +240,7 @@ export const NOTICES = new Notices({
   provider_refused: 'Sign-in with the provider failed. Try again, or sign in another way.',
   sign_up_refused:
     'This service does not let this address create an account. Ask an owner for an invitation.',
-  workspace_created: 'Workspace created. Now add its ad account.',
-  invited: 'Invitation sent.',
-  invitation_withdrawn: 'Invitation withdrawn.',
   invitation_declined: 'You declined the invitation.',
-  role_changed: 'Role changed.',
-  role_confirmed: 'Role confirmed.',
-  member_removed: 'Member removed.',
-  left: 'You left the workspace.',
-  joined: 'You joined the workspace.',
-  account_added: 'Ad account added.',
-  account_disabled: 'Ad account disabled. Its agents and tokens can no longer act.',
-  account_enabled: 'Ad account enabled.',
 })
 
 export type UserNotice = Parameters<typeof NOTICES.addTo>[1]

@@ -61,7 +61,7 @@ it('allows only the password page until a generated password is changed', async 
     at: service.clock.now(),
   }
   await setPassword(service.database, userId, { ...generated, mustChangePassword: true })
-  for (const path of ['/workspaces', '/account', '/workspaces/1/people']) {
+  for (const path of ['/workspaces', '/account', '/w/1/people']) {
     assert.equal((await client.get(path)).path, '/account/password', path)
   }
   assert.equal((await client.call('GET', `${SESSION_API_PATH}/me`)).status, 403)

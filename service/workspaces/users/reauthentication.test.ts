@@ -2,43 +2,36 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import { setUpAuthenticatorApp } from '../../../testing/fixtures/authenticator-app.ts'
-import { unescapeHtml } from '../../../testing/fixtures/page-client.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
 import {
   addMember,
   createTestUser,
   createTestWorkspace,
   TEST_PASSWORD,
-  type TestWorkspace,
 } from '../../../testing/fixtures/users.ts'
 
 const RECENT_SECONDS = 15 * 60
 
-function tokenForm({ adAccountId }: TestWorkspace) {
-  return { name: 'CI', tier: 'read', days: '30', ad_account_id: String(adAccountId) }
-}
-
 it('issues an execution token only within 15 minutes of signing in or confirming', async test => {
   const service = await startTestService(test)
-  const workspace = await createTestWorkspace(service)
-  const { client } = workspace.owner
-  const path = `/workspaces/${workspace.workspaceId}/tokens`
+  const { owner, workspaceId, adAccountId } = await createTestWorkspace(service)
+  const { client } = owner
+  const path = `${SESSION_API_PATH}/workspaces/${workspaceId}/execution-tokens`
+  const body = { name: 'CI', tier: 'read', days: 30, ad_account_id: adAccountId }
+  const issue = async () => (await client.call('POST', path, { body })).status
+  const isConfirmed = async () =>
+    (await client.call('GET', `${SESSION_API_PATH}/me`)).body.is_identity_confirmed
   service.clock.advance(RECENT_SECONDS - 1)
-  assert.match((await client.post(path, tokenForm(workspace))).text, /sbx_wet_/)
+  assert.deepEqual([await isConfirmed(), await issue()], [true, 201])
   service.clock.advance(1)
-  const refused = await client.post(path, tokenForm(workspace), { referer: service.url + path })
-  assert.equal(refused.status, 403)
-  const [, href = ''] = /href="(\/account\/confirm[^"]*)"/.exec(refused.text) ?? []
-  const link = unescapeHtml(href)
-  assert.equal(link, `/account/confirm?return_to=${encodeURIComponent(path)}`)
-  assert.match((await client.get(path)).text, /Confirm your identity first/)
-  await client.get(link)
+  assert.deepEqual([await isConfirmed(), await issue()], [false, 403])
+  const page = `/w/${workspaceId}/tokens`
+  await client.get(`/account/confirm?return_to=${encodeURIComponent(page)}`)
   assert.equal((await client.submit({ fields: { password: 'not it' } })).status, 422)
   const before = client.cookies.get('signalbox_session')
-  assert.equal((await client.submit({ fields: { password: TEST_PASSWORD } })).path, path)
+  assert.equal((await client.submit({ fields: { password: TEST_PASSWORD } })).path, page)
   assert.notEqual(client.cookies.get('signalbox_session'), before)
-  const issued = await client.submit({ action: path, fields: tokenForm(workspace) })
-  assert.match(issued.text, /sbx_wet_/)
+  assert.deepEqual([await isConfirmed(), await issue()], [true, 201])
 })
 
 it('returns 403 from the browser API for a token without a recent confirmation', async test => {
@@ -60,18 +53,20 @@ it('grants a role that decides only after a recent confirmation', async test => 
   const { userId } = await createTestUser(service)
   await addMember(service, { workspaceId, userId, role: 'member' })
   service.clock.advance(RECENT_SECONDS)
-  const path = `/workspaces/${workspaceId}`
-  const grant = () => owner.client.post(`${path}/people/${userId}/role`, { role: 'owner' })
+  const path = `${SESSION_API_PATH}/workspaces/${workspaceId}`
+  const call = async (method: string, below: string, body: object) =>
+    (await owner.client.call(method, `${path}/${below}`, { body })).status
+  const grant = () => call('PATCH', `members/${userId}`, { role: 'owner' })
   const invite = (role: string) =>
-    owner.client.post(`${path}/invitations`, { email: `${role}@people.example`, role })
-  assert.equal((await grant()).status, 403)
-  assert.equal((await invite('owner')).status, 403)
-  assert.equal((await invite('admin')).status, 403)
-  assert.equal((await invite('member')).status, 200)
+    call('POST', 'invitations', { email: `${role}@people.example`, role })
+  assert.equal(await grant(), 403)
+  assert.equal(await invite('owner'), 403)
+  assert.equal(await invite('admin'), 403)
+  assert.equal(await invite('member'), 201)
   await owner.client.post('/account/confirm', { password: TEST_PASSWORD })
-  assert.equal((await invite('admin')).status, 200)
-  assert.equal((await grant()).status, 200)
-  assert.equal((await invite('owner')).status, 200)
+  assert.equal(await invite('admin'), 201)
+  assert.equal(await grant(), 204)
+  assert.equal(await invite('owner'), 201)
 })
 
 it('asks a person with an authenticator app for the password and a code', async test => {
@@ -116,32 +111,28 @@ it('opens a workspace that requires a second factor only to sessions that used o
   const { owner, workspaceId } = await createTestWorkspace(service)
   const member = await createTestUser(service)
   await addMember(service, { workspaceId, userId: member.userId, role: 'admin' })
-  const path = `/workspaces/${workspaceId}/people`
-  const requirement = { second_factor: 'required' }
-  const lockedOut = await owner.client.post(`/workspaces/${workspaceId}/security`, requirement)
-  assert.equal(lockedOut.status, 403, 'an owner without a second factor')
+  const path = `/w/${workspaceId}/people`
+  const security = `${SESSION_API_PATH}/workspaces/${workspaceId}/security`
+  const demand = async ({ client }: typeof member, isRequired: boolean) =>
+    (await client.call('PUT', security, { body: { second_factor_required: isRequired } })).status
+  assert.equal(await demand(owner, true), 403, 'an owner without a second factor')
   await setUpAuthenticatorApp(owner.client)
-  await owner.client.get(path)
-  const page = await owner.client.submit({ action: `/workspaces/${workspaceId}/security` })
-  assert.match(page.text, /Every member now needs a second factor/)
+  assert.equal(await demand(owner, true), 204)
+  const { body } = await owner.client.call('GET', `${SESSION_API_PATH}/workspaces`)
+  assert.equal(body.workspaces[0].requires_second_factor, true)
 
   const refused = await member.client.get(path)
   assert.equal(refused.status, 403)
   assert.match(refused.text, /Set up a second factor/)
   const api = `${SESSION_API_PATH}/workspaces/${workspaceId}/members`
   assert.equal((await member.client.call('GET', api)).status, 403)
-  const change = { second_factor: 'optional' }
-  const byAdmin = await member.client.post(`/workspaces/${workspaceId}/security`, change)
-  assert.equal(byAdmin.status, 403)
+  assert.equal(await demand(member, false), 403)
   await setUpAuthenticatorApp(member.client)
   assert.equal((await member.client.get(path)).status, 200)
-  assert.equal(
-    (await member.client.post(`/workspaces/${workspaceId}/security`, change)).status,
-    403,
-  )
+  assert.equal(await demand(member, false), 403)
   await member.client.post('/account/authenticator/remove')
   assert.equal((await member.client.get(path)).status, 403)
-  assert.equal((await owner.client.post(`/workspaces/${workspaceId}/security`, change)).status, 200)
+  assert.equal(await demand(owner, false), 204)
   assert.equal((await member.client.get(path)).status, 200)
 })
 

@@ -1,3 +1,8 @@
+import {
+  DECIDING_ROLES,
+  WORKSPACE_ROLES,
+  type WorkspaceRole,
+} from '@signalbox/contract/session/roles.ts'
 import type { AuditDetails } from '../../audit/audit-entry.ts'
 import {
   findInviters,
@@ -8,7 +13,6 @@ import {
 import type { Transaction } from '../../runtime/db/database.ts'
 import { HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
 import { findGrantedRole, findMemberSince, grantRole, listMembersWithRole } from './role-store.ts'
-import { hasPermission, WORKSPACE_ROLES, type WorkspaceRole } from './workspace-role.ts'
 import { type GrantedRole, type MemberKey, updateMemberRole } from './workspace-store.ts'
 
 /**
@@ -25,11 +29,6 @@ export function startOfStanding(at: Date): Date {
 export function endOfWait({ grantedAt }: Pick<GrantedRole, 'grantedAt'>): Date {
   return new Date(grantedAt.getTime() + STANDING_HOURS * HOUR_MILLISECONDS)
 }
-
-/** The roles that decide on proposals. */
-export const DECIDING_ROLES: readonly WorkspaceRole[] = WORKSPACE_ROLES.filter(role =>
-  hasPermission(role, 'decide_actions'),
-)
 
 interface MemberAt {
   workspaceId: number
@@ -160,7 +159,7 @@ export async function applyRole(
   const { role, grantedAt: at } = given
   const member = await findMemberSince(transaction, key)
   const isNew = member !== null && member.createdAt > startOfStanding(at)
-  if (isNew && before === 'member' && role !== 'member') {
+  if (isNew && DECIDING_ROLES.includes(role) && !DECIDING_ROLES.includes(before)) {
     await grantRole(transaction, key, given)
     return { role_before: before, role: before, granted_role: role }
   }

@@ -2,7 +2,7 @@ import { Refusal } from '../../runtime/http/refusal.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import { acceptsHtml, servePages } from '../../runtime/pages/serve-pages.ts'
 import { emailLinkRoutes } from './email-link-routes.ts'
-import { memberRoutes } from './member-routes.ts'
+import { invitationRoutes } from './invitation-routes.ts'
 import { PUBLIC, readLastWorkspace, requireSignIn, seeOther } from './page-visit.ts'
 import { passkeyRoutes } from './passkey-routes.ts'
 import { profileRoutes } from './profile-routes.ts'
@@ -25,7 +25,7 @@ export function userRoutes(app: ServiceApp, context: UsersContext): void {
     passkeyRoutes(pages, context)
     profileRoutes(pages, context)
     workspaceRoutes(pages, context)
-    memberRoutes(pages, context)
+    invitationRoutes(pages, context)
   })
   rootRoute(app, context)
   sessionRoutes(app, context)

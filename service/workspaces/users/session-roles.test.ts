@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { it } from 'node:test'
 import { BROWSER_ACTION_OPERATIONS } from '@signalbox/contract/session/action-operations.ts'
 import { BROWSER_AGENT_OPERATIONS } from '@signalbox/contract/session/agent-operations.ts'
+import { NOTIFICATION_OPERATIONS } from '@signalbox/contract/session/notification-operations.ts'
+import { WORKSPACE_ROLES } from '@signalbox/contract/session/roles.ts'
 import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import { PEOPLE_OPERATIONS } from '@signalbox/contract/session/user-operations.ts'
 import { Ajv } from 'ajv'
@@ -26,41 +28,63 @@ const ajv = new Ajv({ strict: false, formats: { 'date-time': true, uuid: true, u
 /** Every operation of the browser API, except those of the dashboard module. */
 const OPERATIONS = [
   ...PEOPLE_OPERATIONS,
+  ...NOTIFICATION_OPERATIONS,
   ...BROWSER_AGENT_OPERATIONS,
   ...BROWSER_ACTION_OPERATIONS,
 ] as const
 
-const ROLES = ['owner', 'admin', 'member', 'outsider', 'anonymous'] as const
+const ROLES = [...WORKSPACE_ROLES, 'outsider', 'anonymous'] as const
 type Role = (typeof ROLES)[number]
 type Row = Record<Role, number>
 
-const signedIn = { owner: 200, admin: 200, member: 200, outsider: 200, anonymous: 401 }
-const belonging = { ...signedIn, outsider: 404 }
-const managing = { owner: 201, admin: 201, member: 403, outsider: 404, anonymous: 401 }
-const owning = { owner: 204, admin: 403, member: 403, outsider: 404, anonymous: 401 }
-const deciding = { owner: 200, admin: 200, member: 403, outsider: 404, anonymous: 401 }
+/** Statuses of the owner, the administrator, the member and the events viewer, in this order. */
+function statuses(owner: number, admin: number, member: number, viewer: number) {
+  return { owner, admin, member, viewer, outsider: 404, anonymous: 401 }
+}
+
+const signedIn = { ...statuses(200, 200, 200, 200), outsider: 200 }
+const reading = statuses(200, 200, 200, 403)
+const writing = statuses(204, 204, 204, 403)
+const managing = statuses(201, 201, 403, 403)
+const changing = statuses(204, 204, 403, 403)
+const owning = statuses(204, 403, 403, 403)
+const deciding = statuses(200, 200, 403, 403)
 
 /** The expected status of each operation by role. A missing row fails the test. */
 const ROWS: Record<string, Row> = {
   getMe: signedIn,
   listSessions: signedIn,
-  endSession: { owner: 404, admin: 404, member: 404, outsider: 404, anonymous: 401 },
-  endOtherSessions: { owner: 204, admin: 204, member: 204, outsider: 204, anonymous: 401 },
+  endSession: statuses(404, 404, 404, 404),
+  endOtherSessions: { ...statuses(204, 204, 204, 204), outsider: 204 },
   listWorkspaces: signedIn,
-  createWorkspace: { owner: 201, admin: 201, member: 201, outsider: 201, anonymous: 401 },
+  createWorkspace: { ...statuses(201, 201, 201, 201), outsider: 201 },
   renameWorkspace: owning,
-  listMembers: belonging,
+  // The owner of this test has no second factor.
+  changeWorkspaceSecurity: { ...owning, owner: 403 },
+  // The own row alone.
+  listMembers: { ...reading, viewer: 200 },
   changeMemberRole: owning,
   confirmMemberRole: { ...owning, owner: 409 },
-  removeMember: { owner: 204, admin: 204, member: 403, outsider: 404, anonymous: 401 },
-  listInvitations: { ...belonging, member: 403 },
+  removeMember: changing,
+  listInvitations: { ...reading, member: 403 },
   createInvitation: managing,
-  withdrawInvitation: { owner: 204, admin: 204, member: 403, outsider: 404, anonymous: 401 },
+  withdrawInvitation: changing,
   listMyInvitations: signedIn,
-  answerInvitation: { owner: 404, admin: 404, member: 404, outsider: 200, anonymous: 401 },
-  listAdAccounts: belonging,
+  answerInvitation: { ...statuses(404, 404, 404, 404), outsider: 200 },
+  listAdAccounts: reading,
   createAdAccount: managing,
-  updateAdAccount: { owner: 204, admin: 204, member: 403, outsider: 404, anonymous: 401 },
+  updateAdAccount: changing,
+
+  getNotifications: reading,
+  chooseOwnTopics: writing,
+  sendTestEmail: writing,
+  changeTopics: owning,
+  setWebhook: { ...owning, owner: 201 },
+  // The workspace of this test has no webhook.
+  removeWebhook: { ...owning, owner: 409 },
+  rotateWebhookSecret: { ...owning, owner: 409 },
+  enableWebhook: { ...owning, owner: 409 },
+  sendTestMessage: { ...owning, owner: 409 },
 
   listConnections: { ...owning, owner: 200 },
   updateConnection: owning,
@@ -69,18 +93,18 @@ const ROWS: Record<string, Row> = {
   createExecutionToken: { ...owning, owner: 201 },
   revokeExecutionToken: owning,
 
-  readApprovalQueue: belonging,
-  readQueuedBatch: belonging,
+  readApprovalQueue: reading,
+  readQueuedBatch: reading,
   decideActions: deciding,
-  getPolicy: belonging,
+  getPolicy: reading,
   changePolicy: { ...owning, owner: 200 },
   // No policy and no role waits in this test.
   confirmPolicy: { ...owning, owner: 409 },
   cancelPolicy: { ...owning, owner: 409 },
-  listAgentActions: belonging,
+  listAgentActions: reading,
   // The action of this test was not executed.
-  undoAction: { ...deciding, owner: 409, admin: 409 },
-  getActionReceipt: belonging,
+  undoAction: statuses(409, 409, 403, 403),
+  getActionReceipt: reading,
   readAuditLog: deciding,
   verifyAuditLog: deciding,
   exportAuditLog: deciding,
@@ -89,11 +113,15 @@ const ROWS: Record<string, Row> = {
 const BODIES: Record<string, object> = {
   createWorkspace: { name: 'Another' },
   renameWorkspace: { name: 'Renamed' },
+  changeWorkspaceSecurity: { second_factor_required: true },
   changeMemberRole: { role: 'admin' },
   createInvitation: { email: 'new@people.example', role: 'member' },
   answerInvitation: { answer: 'accepted' },
   createAdAccount: { platform_account_id: '42', name: 'A', currency: 'EUR', time_zone: 'UTC' },
   updateAdAccount: { status: 'disabled' },
+  chooseOwnTopics: { topics: ['results'] },
+  changeTopics: { email_topics: [], webhook_topics: ['results'], digest_minutes: 5 },
+  setWebhook: { url: 'https://hooks.example.com/signalbox', format: 'text' },
   updateConnection: { name: 'Renamed' },
   createExecutionToken: { name: 'CI', tier: 'read', days: 30 },
   decideActions: { decision: 'reject', reason: 'Not now.' },
@@ -165,7 +193,7 @@ async function createScenario(service: TestService): Promise<Scenario> {
   const { execution, workspace } = await issueAgentTokens(service)
   const { workspaceId, adAccountId, owner } = workspace
   const people: Record<string, TestUser> = { owner }
-  for (const role of ['admin', 'member'] as const) {
+  for (const role of ['admin', 'member', 'viewer'] as const) {
     const user = await createTestUser(service)
     await addMember(service, { workspaceId, userId: user.userId, role })
     people[role] = user
@@ -187,7 +215,7 @@ async function createScenario(service: TestService): Promise<Scenario> {
   const clients = {
     ...(Object.fromEntries(
       Object.entries(people).map(([role, { client }]) => [role, client]),
-    ) as Record<'owner' | 'admin' | 'member', PageClient>),
+    ) as Record<(typeof WORKSPACE_ROLES)[number], PageClient>),
     outsider: outsider.client,
     anonymous: new PageClient(service.url),
   }

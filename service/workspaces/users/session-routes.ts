@@ -1,3 +1,4 @@
+import { hasPermission, type WorkspaceAction } from '@signalbox/contract/session/roles.ts'
 import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import * as operations from '@signalbox/contract/session/user-operations.ts'
 import { InvitationAnswer } from '@signalbox/contract/session/users.ts'
@@ -28,10 +29,10 @@ import {
 import { requireSession } from './signed-in-session.ts'
 import type { UsersContext } from './users-context.ts'
 import { confirmGrantedRole } from './waiting-roles.ts'
-import type { WorkspaceAction } from './workspace-role.ts'
 import { listMembers, listMemberships } from './workspace-store.ts'
 import {
   changeMemberRole,
+  changeSecondFactorRequirement,
   changeWorkspaceName,
   createWorkspace,
   removeMember,
@@ -56,7 +57,7 @@ function profileSessionRoutes(app: ServiceApp, context: UsersContext): void {
   const { database, now } = context
   app.route({
     ...operations.getMe,
-    handler: async ({ user }) => meView(user),
+    handler: async ({ user }) => meView(user, now()),
   })
   app.route({
     ...operations.listSessions,
@@ -112,6 +113,14 @@ function workspaceRoutes(app: ServiceApp, context: UsersContext): void {
       return reply.code(204).send()
     },
   })
+  app.route({
+    ...operations.changeWorkspaceSecurity,
+    async handler({ user, params, body }, reply) {
+      const { workspace: workspaceId } = readPathParameters(params, 'workspace')
+      await changeSecondFactorRequirement(context, user, { workspaceId, body })
+      return reply.code(204).send()
+    },
+  })
 }
 
 function adAccountRoutes(app: ServiceApp, context: UsersContext): void {
@@ -154,8 +163,12 @@ function memberRoutes(app: ServiceApp, context: UsersContext): void {
   app.route({
     ...operations.listMembers,
     async handler({ user, params }) {
-      const { workspaceId } = await requireRole(database, user, toIntent(params, 'read'))
-      return memberListView(await listMembers(database, workspaceId))
+      const intent = toIntent(params, 'view_events')
+      const { workspaceId, role } = await requireRole(database, user, intent)
+      const members = await listMembers(database, workspaceId)
+      // An events viewer can be a stranger to the others, and needs the own row to leave.
+      const isViewer = !hasPermission(role, 'read')
+      return memberListView(members.filter(({ userId }) => !isViewer || userId === user.userId))
     },
   })
   app.route({

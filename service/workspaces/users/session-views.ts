@@ -10,18 +10,20 @@ import type {
 import { type ListPage, pageMembers } from '../../runtime/util/list-page.ts'
 import type { AdAccount } from './ad-account-store.ts'
 import type { Invitation } from './invitation-store.ts'
+import { isRecentlyAuthenticated } from './reauthentication.ts'
 import { endOfWait } from './role-standing.ts'
 import type { ActiveSession, CurrentUser } from './session-store.ts'
 import type { Member, Membership } from './workspace-store.ts'
 
 /** Maps stored records to the JSON of the browser API (contract/session/users.ts). */
-export function meView(user: CurrentUser): Me {
+export function meView(user: CurrentUser, now: Date): Me {
   return {
     user_id: user.userId,
     session_id: user.sessionId,
     name: user.name,
     email: user.email,
     is_email_verified: user.isEmailVerified,
+    is_identity_confirmed: isRecentlyAuthenticated(user, now),
   }
 }
 
@@ -41,10 +43,11 @@ export function sessionListView(
 }
 
 export function workspaceListView(memberships: readonly Membership[]): WorkspaceList {
-  const workspaces = memberships.map(({ workspaceId, workspaceName, role }) => ({
-    id: workspaceId,
-    name: workspaceName,
-    role,
+  const workspaces = memberships.map(membership => ({
+    id: membership.workspaceId,
+    name: membership.workspaceName,
+    role: membership.role,
+    requires_second_factor: membership.requiresSecondFactor,
   }))
   return { workspaces }
 }

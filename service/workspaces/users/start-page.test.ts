@@ -56,3 +56,22 @@ it('is at no target that is not a path', async test => {
   const { head } = await sendRawBytes(url, `${lines.join('\r\n')}\r\n\r\n`)
   assert.match(head, /^HTTP\/1.1 404 /)
 })
+
+it('leads from the addresses that pages had before to the pages of the dashboard', async test => {
+  const service = await startTestService(test)
+  const { owner, workspaceId } = await createTestWorkspace(service)
+  for (const [before, now] of Object.entries({
+    '': '',
+    '/ad-accounts': '/ad-accounts',
+    '/people': '/people',
+    '/connections': '/agents',
+    '/tokens': '/tokens',
+    '/notifications': '/notifications',
+  })) {
+    const page = await owner.client.get(`/workspaces/${workspaceId}${before}`)
+    assert.deepEqual([page.status, page.path], [200, `/w/${workspaceId}${now}`])
+    const visitor = await new PageClient(service.url).get(`/workspaces/${workspaceId}${before}`)
+    const returnTo = encodeURIComponent(`/w/${workspaceId}${now}`)
+    assert.equal(visitor.path, `/sign-in?return_to=${returnTo}`)
+  }
+})

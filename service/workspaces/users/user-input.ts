@@ -53,6 +53,9 @@ export function parseName(input: unknown): string | null {
   return parseNameWithoutLinks(input, NAME_CHARACTERS_MAX)
 }
 
+/** What a form says about a role that is not one of them. */
+export const ROLE_ERROR = 'Choose a role from the list.'
+
 /** A name that a sign-in provider knows, or one made of the address when it is not acceptable. */
 export function toUserName(name: unknown, email: string): string {
   const local = email.split('@', 1)[0] ?? ''

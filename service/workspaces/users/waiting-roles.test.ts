@@ -155,14 +155,15 @@ it('returns 404 for a person of another workspace, and 401 without a session', a
   assert.equal((await confirm(anonymous)).status, 401)
 })
 
-it('shows the wait on the page of the people, with a button for owners', async test => {
-  const { owner, guest, workspaceId } = await stage(test)
-  const path = `/workspaces/${workspaceId}/people`
-  const { text } = await owner.client.get(path)
-  assert.match(text, /Invited as administrator: has the role from/)
-  const action = `${path}/${guest.userId}/confirm`
-  const confirmed = await owner.client.submit({ action, fields: {} })
-  assert.match(confirmed.text, /Role confirmed/)
-  assert.doesNotMatch(confirmed.text, /Invited as administrator/)
-  assert.doesNotMatch((await guest.client.get(path)).text, /Confirm role/)
+it('lists the role that waits with its time, until it is confirmed', async test => {
+  const { service, owner, guest, workspaceId, confirm } = await stage(test)
+  const waitingRole = async () => {
+    const path = `${SESSION_API_PATH}/workspaces/${workspaceId}/members`
+    const { members } = (await owner.client.call('GET', path)).body
+    return members.find((one: { user_id: number }) => one.user_id === guest.userId).waiting_role
+  }
+  const from = new Date(service.clock.now().getTime() + 72 * 3_600_000).toISOString()
+  assert.deepEqual(await waitingRole(), { role: 'admin', from })
+  assert.equal((await confirm(owner)).status, 204)
+  assert.equal(await waitingRole(), null)
 })

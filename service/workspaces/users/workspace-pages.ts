@@ -1,3 +1,4 @@
+import { ROLE_LABELS, type WorkspaceAction } from '@signalbox/contract/session/roles.ts'
 import { NAVIGATION } from '@signalbox/design/navigation.ts'
 import { html } from 'ghtml'
 import type { Database } from '../../runtime/db/database.ts'
@@ -14,7 +15,6 @@ import type { ListPage } from '../../runtime/util/list-page.ts'
 import { countPendingApprovals } from './ad-account-store.ts'
 import type { Invitation } from './invitation-store.ts'
 import type { CurrentUser } from './session-store.ts'
-import type { WorkspaceAction, WorkspaceRole } from './workspace-role.ts'
 import type { Membership } from './workspace-store.ts'
 import { requireRole } from './workspaces.ts'
 
@@ -55,7 +55,7 @@ const NAME_FIELD = {
 function membershipCard(memberships: readonly Membership[]): string {
   const rows = memberships.map(
     ({ workspaceId, workspaceName, role }) => html`<li class="row">
-<a href="/workspaces/${workspaceId}/ad-accounts">${workspaceName}</a>
+<a href="/w/${workspaceId}">${workspaceName}</a>
 !${tag(ROLE_LABELS[role])}</li>`,
   )
   return html`<section class="card"><ul class="plain">!${rows.join('')}</ul></section>`
@@ -66,22 +66,8 @@ function invitationCard({ id, workspaceName }: Invitation): string {
 <a href="/invitations/${id}">answer the invitation</a>.</p></div>`
 }
 
-export const ROLE_LABELS: Record<WorkspaceRole, string> = {
-  owner: 'Owner',
-  admin: 'Administrator',
-  member: 'Member',
-}
-
 /** The server-rendered pages of a workspace, by the last part of their path. */
-type WorkspaceTab =
-  | 'approvals'
-  | 'connections'
-  | 'tokens'
-  | 'policy'
-  | 'ad-accounts'
-  | 'people'
-  | 'notifications'
-  | 'audit'
+type WorkspaceTab = 'approvals' | 'policy' | 'audit'
 
 interface WorkspacePage {
   user: CurrentUser

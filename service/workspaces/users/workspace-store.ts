@@ -1,5 +1,5 @@
+import type { WorkspaceRole } from '@signalbox/contract/session/roles.ts'
 import type { Database } from '../../runtime/db/database.ts'
-import type { WorkspaceRole } from './workspace-role.ts'
 
 export interface Membership {
   workspaceId: number

@@ -1,4 +1,15 @@
-import { RoleSubmission, WorkspaceSubmission } from '@signalbox/contract/session/users.ts'
+import {
+  canGrantRole,
+  DECIDING_ROLES,
+  hasPermission,
+  type WorkspaceAction,
+  type WorkspaceRole,
+} from '@signalbox/contract/session/roles.ts'
+import {
+  RoleSubmission,
+  WorkspaceSecurity,
+  WorkspaceSubmission,
+} from '@signalbox/contract/session/users.ts'
 import type { AuditActor, AuditEntry } from '../../audit/audit-entry.ts'
 import { commitAudited } from '../../audit/audit-store.ts'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
@@ -7,17 +18,10 @@ import { Validator } from '../../runtime/http/validator.ts'
 import { parseRowId } from '../../runtime/util/ids.ts'
 import { type WithdrawnInvitation, withdrawInvitationsOfMember } from './invitation-store.ts'
 import { requireRecentAuthentication, requireSecondFactor } from './reauthentication.ts'
-import { applyRole, DECIDING_ROLES } from './role-standing.ts'
+import { applyRole } from './role-standing.ts'
 import type { CurrentUser } from './session-store.ts'
-import { NAME_ERROR, parseName } from './user-input.ts'
+import { NAME_ERROR, parseName, ROLE_ERROR } from './user-input.ts'
 import type { UsersContext } from './users-context.ts'
-import {
-  canGrantRole,
-  hasPermission,
-  ROLE_ERROR,
-  type WorkspaceAction,
-  type WorkspaceRole,
-} from './workspace-role.ts'
 import {
   countOwners,
   deleteMember,
@@ -121,6 +125,10 @@ export async function changeWorkspaceName(
   await updateWorkspaceName(database, membership.workspaceId, name)
 }
 
+const securityValidator = new Validator(WorkspaceSecurity, {
+  members: { second_factor_required: { error: 'Send true or false.' } },
+})
+
 /**
  * Makes every member use a second factor, or makes it optional again. An owner needs one to require
  * it, so that they do not lock themselves out.
@@ -128,10 +136,11 @@ export async function changeWorkspaceName(
 export async function changeSecondFactorRequirement(
   context: UsersContext,
   user: CurrentUser,
-  { workspaceId, isRequired }: { workspaceId: unknown; isRequired: boolean },
+  { workspaceId, body }: { workspaceId: unknown; body: unknown },
 ): Promise<void> {
   const intent = { workspaceId, action: 'change_security' } as const
   const membership = await requireRole(context.database, user, intent)
+  const { second_factor_required: isRequired } = securityValidator.validate(body)
   const at = context.now()
   requireRecentAuthentication(user, at)
   if (isRequired) requireSecondFactor(user)
@@ -205,13 +214,14 @@ export async function removeMember(
   const isLeaving = userId === user.userId
   const { workspaceId } = await requireRole(context.database, user, {
     workspaceId: member.workspaceId,
-    action: isLeaving ? 'read' : 'remove_member',
+    action: isLeaving ? 'view_events' : 'remove_member',
   })
   await commitAudited(context, async ({ query }, record) => {
     await lockMembers({ query }, workspaceId)
     const actor = await requireMemberRole({ query }, { workspaceId, userId: user.userId })
     const removed = await requireMemberRole({ query }, { workspaceId, userId })
-    const canRemove = isLeaving || (actor !== 'member' && canGrantRole(actor, removed))
+    const canRemove =
+      isLeaving || (hasPermission(actor, 'remove_member') && canGrantRole(actor, removed))
     if (!canRemove) throw forbiddenByRole()
     if (removed === 'owner') await requireAnotherOwner({ query }, workspaceId)
     await deleteMember({ query }, { workspaceId, userId })

@@ -1,3 +1,9 @@
+import {
+  DECIDING_ROLES,
+  ROLE_ABILITIES,
+  ROLE_LABELS,
+  type WorkspaceRole,
+} from '@signalbox/contract/session/roles.ts'
 import { formatIsoMinute } from '../../../runtime/util/time.ts'
 import { parseName } from '../user-input.ts'
 import type { Email } from './mail-queue.ts'
@@ -94,22 +100,29 @@ export function factorChangedEmail(
 interface InvitationDetails {
   id: string
   email: string
+  role: WorkspaceRole
   workspaceName: string
   inviterName: string
 }
 
 export function invitationEmail(origin: string, invitation: InvitationDetails): Email {
   // A name from before the rule may have a link.
+  const { role } = invitation
   const inviter = parseName(invitation.inviterName) ?? 'A member'
   const workspace = parseName(invitation.workspaceName)
   const intent = workspace === null ? 'a workspace' : `the workspace ${workspace}`
   return composeEmail(invitation.email, 'You are invited to a workspace', [
     'Hello,',
-    `${inviter} invites you to ${intent}.`,
+    `${inviter} invites you to ${intent} as ${ROLE_LABELS[role].toLowerCase()}. You may:`,
+    ROLE_ABILITIES[role].map(sentence => `- ${sentence}`).join('\n'),
+    ...(DECIDING_ROLES.includes(role) ? [WAIT] : []),
     `Sign in or sign up with this address, ${invitation.email}, and respond here:`,
     buildLink(origin, `/invitations/${invitation.id}`),
   ])
 }
+
+const WAIT =
+  'Until 72 hours after you join, or until another owner confirms your role, you are a member.'
 
 function composeEmail(to: string, subject: string, paragraphs: string[]): Email {
   return { to, subject, text: `${[...paragraphs, 'Signalbox'].join('\n\n')}\n` }

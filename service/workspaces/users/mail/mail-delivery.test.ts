@@ -53,7 +53,8 @@ it('writes the emails of two transports of the same moment to two files', async 
 })
 
 it('keeps names on one line and without links', () => {
-  const invitation = { id: 'x', email: 'a@b.example', workspaceName: EVIL, inviterName: EVIL }
+  const names = { workspaceName: EVIL, inviterName: EVIL }
+  const invitation = { id: 'x', email: 'a@b.example', role: 'member', ...names } as const
   const user = { email: 'a@b.example', name: EVIL }
   for (const mail of [
     invitationEmail(ORIGIN, invitation),

@@ -3,35 +3,27 @@ import { hash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
+import { NOTIFICATION_OPERATIONS } from '@signalbox/contract/session/notification-operations.ts'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import { readAuditEntries } from '../../../testing/fixtures/audit.ts'
 import { startNotificationsFixture } from '../../../testing/fixtures/notifications.ts'
-import { PageClient, submitFormPairs, unescapeHtml } from '../../../testing/fixtures/page-client.ts'
-import {
-  addMember,
-  createTestUser,
-  createTestWorkspace,
-  TEST_PASSWORD,
-} from '../../../testing/fixtures/users.ts'
+import { createTestWorkspace, TEST_PASSWORD } from '../../../testing/fixtures/users.ts'
 import { ALERT_TOPICS } from './notification.ts'
 import { readNotificationSettings, resealWebhooks } from './settings-store.ts'
 
-const FORMS = ['', '/webhook', '/webhook/secret', '/webhook/enable', '/webhook/test']
-const ALL_FORMS = [...FORMS, '/webhook/remove']
-
 it('saves topics and the interval, with an audit entry', async test => {
-  const { service, workspace, pathOfPage } = await startNotificationsFixture(test)
+  const { service, workspace, path } = await startNotificationsFixture(test)
   const { client, userId } = workspace.owner
-  const before = await client.get(pathOfPage)
-  assert.match(before.text, /name="email_topics" value="approvals" checked/)
-  const saved = await submitFormPairs(client, pathOfPage, [
-    ['email_topics', 'results'],
-    ['webhook_topics', 'approvals'],
-    ['webhook_topics', 'results'],
-    ['digest_minutes', '60'],
-  ])
-  assert.match(saved.text, /Notifications saved/)
-  assert.match(saved.text, /name="email_topics" value="approvals">/)
-  assert.match(saved.text, /<option value="60" selected>/)
+  const before = (await client.call('GET', path)).body
+  assert.ok(before.email_topics.includes('approvals'))
+  const body = {
+    email_topics: ['results'],
+    webhook_topics: ['approvals', 'results'],
+    digest_minutes: 60,
+  }
+  assert.equal((await client.call('PUT', `${path}/topics`, { body })).status, 204)
+  const { own_topics: _, webhook: none, ...after } = (await client.call('GET', path)).body
+  assert.deepEqual([after, none], [body, null])
   const settings = await readNotificationSettings(service.database, workspace.workspaceId)
   assert.deepEqual(settings, {
     mutedEmailTopics: ['approvals', ...ALERT_TOPICS],
@@ -52,17 +44,18 @@ it('saves topics and the interval, with an audit entry', async test => {
   })
 })
 
-it('shows the signing secret once, and the URL never', async test => {
+it('answers with the signing secret once, and with the URL never', async test => {
   const fixture = await startNotificationsFixture(test)
-  const { service, workspace, receiver, pathOfPage, setWebhook } = fixture
+  const { service, workspace, receiver, path, setWebhook } = fixture
   const { client } = workspace.owner
   const secret = await setWebhook()
   const { host } = new URL(receiver.url)
-  const page = await client.get(pathOfPage)
-  assert.ok(page.text.includes(host))
-  assert.ok(!page.text.includes('path-secret') && !page.text.includes(secret))
-  await client.post(`${pathOfPage}/webhook/secret`, {})
-  await client.post(`${pathOfPage}/webhook/remove`, {})
+  const { body } = await client.call('GET', path)
+  assert.equal(body.webhook.host, host)
+  const text = JSON.stringify(body)
+  assert.ok(!text.includes('path-secret') && !text.includes(secret))
+  assert.equal((await client.call('POST', `${path}/webhook/secret`)).status, 201)
+  assert.equal((await client.call('DELETE', `${path}/webhook`)).status, 204)
   const { pool } = service.database
   const { rows: settings } = await pool.query('select * from notification_settings')
   assert.equal(settings[0].sealed_webhook, null)
@@ -103,68 +96,69 @@ it('opens the webhook under a new key after it was resealed', async test => {
   assert.equal(receiver.requests.length, 1)
 })
 
-it('returns 422 with the submitted form for a URL that may not be used', async test => {
-  const { workspace, pathOfPage } = await startNotificationsFixture(test)
+it('returns 422 for a URL that may not be used, and for what is not on the lists', async test => {
+  const { workspace, path } = await startNotificationsFixture(test)
   const { client } = workspace.owner
+  const put = async (below: string, body: unknown) => {
+    const reply = await client.call('PUT', `${path}${below}`, { body })
+    assert.equal(reply.status, 422, JSON.stringify(body))
+    return reply.body.errors
+  }
   for (const [url, sentence] of [
     ['http://hooks.example.com/', /starts with https/],
     ['https://127.0.0.1/', /public address/],
     ['https://user:word@hooks.example.com/', /without a user name/],
     [`https://hooks.example.com/${'x'.repeat(2_000)}`, /Enter a URL, such as/],
     ['"><script>', /Enter a URL, such as/],
+    [7, /Enter a URL, such as/],
+    [undefined, /Enter a URL, such as/],
   ] as const) {
-    const page = await client.post(`${pathOfPage}/webhook`, { url, format: 'standard' })
-    assert.equal(page.status, 422, url)
-    assert.match(page.text, sentence)
-    assert.match(page.text, /href="#url"/)
-    assert.doesNotMatch(page.text, /<script/)
+    assert.match((await put('/webhook', { url, format: 'standard' })).url[0], sentence)
   }
-  const page = await client.post(`${pathOfPage}/webhook`, {
-    url: 'https://hooks.example.com/',
-    format: 'other',
-  })
-  assert.equal(page.status, 422)
-  assert.match(page.text, /href="#format"/)
-  assert.equal((await client.post(pathOfPage, { digest_minutes: '1' })).status, 422)
+  const url = 'https://hooks.example.com/'
+  assert.deepEqual(Object.keys(await put('/webhook', { url, format: 'other' })), ['format'])
+  const wrong = { email_topics: ['webhook'], webhook_topics: 'results', digest_minutes: 1 }
+  assert.deepEqual(Object.keys(await put('/topics', wrong)), Object.keys(wrong))
+  assert.deepEqual(Object.keys(await put('/mine', { topics: [7] })), ['topics'])
 })
 
 it('sets a webhook only within 15 minutes of signing in or confirming', async test => {
-  const { service, workspace, receiver, pathOfPage } = await startNotificationsFixture(test)
+  const { service, workspace, receiver, path } = await startNotificationsFixture(test)
   const { client } = workspace.owner
-  const fields = { url: receiver.url, format: 'standard' }
+  const set = () =>
+    client.call('PUT', `${path}/webhook`, { body: { url: receiver.url, format: 'standard' } })
   service.clock.advance(15 * 60)
-  for (const form of ['/webhook', '/webhook/secret']) {
-    const refused = await client.post(`${pathOfPage}${form}`, fields)
-    assert.equal(refused.status, 403, form)
-    assert.match(refused.text, /href="\/account\/confirm/)
+  for (const { status, body } of [
+    await set(),
+    await client.call('POST', `${path}/webhook/secret`),
+  ]) {
+    assert.equal(status, 403)
+    assert.match(body.message, /^Confirm your identity/)
   }
-  const link = `/account/confirm?return_to=${encodeURIComponent(pathOfPage)}`
-  const page = await client.get(pathOfPage)
-  assert.ok(unescapeHtml(page.text).includes(link))
-  assert.doesNotMatch(page.text, /name="url"/)
-  await client.get(link)
-  assert.equal((await client.submit({ fields: { password: TEST_PASSWORD } })).path, pathOfPage)
-  const set = await client.submit({ action: `${pathOfPage}/webhook`, fields })
-  assert.match(set.text, /whsec_/)
+  await client.get('/account/confirm?return_to=%2Fworkspaces')
+  await client.submit({ fields: { password: TEST_PASSWORD } })
+  assert.match((await set()).body.signing_secret, /^whsec_/)
 })
 
 it('sends a test message on request, one at a time', async test => {
   const fixture = await startNotificationsFixture(test)
-  const { workspace, receiver, pathOfPage, setWebhook, runJob } = fixture
+  const { workspace, receiver, path, setWebhook, runJob } = fixture
   const { client } = workspace.owner
-  assert.equal((await client.post(`${pathOfPage}/webhook/test`, {})).status, 409)
+  const ask = () => client.call('POST', `${path}/webhook/test`)
+  const lastMessage = async () => (await client.call('GET', path)).body.webhook.messages[0]
+  assert.equal((await ask()).status, 409)
   await setWebhook()
-  const queued = await client.post(`${pathOfPage}/webhook/test`, {})
-  assert.match(queued.text, /A test message is sent within a minute/)
-  assert.match(queued.text, /waiting/)
-  const again = await client.post(`${pathOfPage}/webhook/test`, {})
+  assert.equal((await ask()).status, 204)
+  assert.equal((await lastMessage()).status, 'pending')
+  const again = await ask()
   assert.equal(again.status, 409)
-  assert.match(again.text, /still being sent/)
+  assert.match(again.body.message, /still being sent/)
   await runJob()
   assert.equal(receiver.requests.length, 1)
   const { data } = JSON.parse(receiver.requests[0]?.body ?? '{}')
   assert.equal(data.notifications[0].type, 'webhook.test')
-  assert.match((await client.get(pathOfPage)).text, /1 attempt</)
+  const { status, attempts } = await lastMessage()
+  assert.deepEqual([status, attempts], ['sent', 1])
   await fixture.raise()
   await runJob()
   assert.equal(receiver.requests.length, 2)
@@ -187,40 +181,19 @@ it('cancels what waits for a webhook that is replaced', async test => {
   assert.match(receiver.requests[1]?.body ?? '', /^\{"text":/)
 })
 
-it('lets members read and only owners change', async test => {
-  const { service, workspace, pathOfPage, setWebhook } = await startNotificationsFixture(test)
-  const { workspaceId } = workspace
+it('returns 403 to other sites, and changes nothing', async test => {
+  const { service, workspace, path, setWebhook } = await startNotificationsFixture(test)
   await setWebhook()
-  for (const role of ['admin', 'member'] as const) {
-    const user = await createTestUser(service)
-    await addMember(service, { workspaceId, userId: user.userId, role })
-    const { status, text } = await user.client.get(pathOfPage)
-    assert.equal(status, 200)
-    assert.match(text, /Only an owner of the workspace can change/)
-    assert.doesNotMatch(text, /<form[^>]*notifications(?!\/mine)/)
-    for (const form of ALL_FORMS) {
-      const fields = { url: 'https://hooks.example.com/', format: 'text', digest_minutes: '5' }
-      const page = await user.client.post(`${pathOfPage}${form}`, fields)
-      assert.equal(page.status, 403, `${role} ${form}`)
-    }
+  const before = await readNotificationSettings(service.database, workspace.workspaceId)
+  const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
+  for (const { method, url } of NOTIFICATION_OPERATIONS) {
+    const own = `${SESSION_API_PATH}${url}`.replace(':workspace', String(workspace.workspaceId))
+    const { status } = await workspace.owner.client.call(method, own, { headers })
+    assert.equal(status, 403, `${method} ${url}`)
   }
+  assert.deepEqual(await readNotificationSettings(service.database, workspace.workspaceId), before)
   const { owner: stranger } = await createTestWorkspace(service)
-  assert.equal((await stranger.client.get(pathOfPage)).status, 404)
-  for (const form of ALL_FORMS) {
-    assert.equal((await stranger.client.post(`${pathOfPage}${form}`, {})).status, 404, form)
-  }
-  assert.match((await new PageClient(service.url).get(pathOfPage)).path, /^\/sign-in/)
-  const { webhook } = await readNotificationSettings(service.database, workspaceId)
-  assert.match(webhook?.host ?? '', /^hooks\.example:/)
-})
-
-it('returns 403 for cross-site forms', async test => {
-  const { workspace, pathOfPage } = await startNotificationsFixture(test)
-  for (const form of ALL_FORMS) {
-    const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
-    const page = await workspace.owner.client.post(`${pathOfPage}${form}`, {}, headers)
-    assert.equal(page.status, 403, form)
-  }
+  assert.equal((await stranger.client.call('GET', path)).status, 404)
 })
 
 it('creates the webhook client of the program without options', () => {
