@@ -16,8 +16,9 @@ it('opens the overview, and another page by its name in the command palette', as
   const search = page.getByLabel('Open a page')
   await search.fill('People')
   await page.keyboard.press('Enter')
-  await page.waitForURL(`**/workspaces/${tracker.workspaceId}/people`)
-  assert.equal(await page.title(), `${await page.locator('h1').innerText()} · Signalbox`)
+  await page.waitForURL(`**/w/${tracker.workspaceId}/people`)
+  await page.getByRole('heading', { name: 'People', level: 1 }).waitFor()
+  assert.equal(await page.title(), 'People · Signalbox')
 })
 
 it('can be used on a phone with the keyboard alone', async test => {

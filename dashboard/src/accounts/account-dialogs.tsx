@@ -1,4 +1,4 @@
-import { Autocomplete, Text, TextInput } from '@mantine/core'
+import { NativeSelect, Text, TextInput } from '@mantine/core'
 import type { AdAccount } from '@signalbox/contract/session/users.ts'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -46,7 +46,6 @@ const FIELDS = [
 ] as const
 
 const ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone').filter(zone => zone !== 'UTC')]
-const ZONES_SHOWN_MAX = 8
 
 /** Adds an ad account, to which agents and tokens can be bound. */
 export function AddAccountDialog({ onClose }: { onClose: () => void }) {
@@ -82,13 +81,12 @@ export function AddAccountDialog({ onClose }: { onClose: () => void }) {
           error={fieldErrorOf(add.error, name)}
         />
       ))}
-      <Autocomplete
+      <NativeSelect
         label="Time zone"
         description="That of the ad account at Meta: its days begin there."
         data={ZONES}
-        limit={ZONES_SHOWN_MAX}
         value={values.time_zone}
-        onChange={zone => setValues({ ...values, time_zone: zone })}
+        onChange={({ currentTarget }) => setValues({ ...values, time_zone: currentTarget.value })}
         error={fieldErrorOf(add.error, 'time_zone')}
       />
     </FormDialog>

@@ -1,4 +1,5 @@
-import { Button, Menu } from '@mantine/core'
+import { Button } from '@mantine/core'
+import { type ToggleEvent, useId, useRef } from 'react'
 
 export interface RowAction {
   label: string
@@ -13,27 +14,58 @@ interface RowMenuProps {
   actions: readonly RowAction[]
 }
 
-/** What a person can do with one row of a table; nothing at all without an action. */
+const GAP_PIXELS = 4
+
+/**
+ * What a person can do with one row of a table; nothing at all without an action. A popover of the
+ * browser: Escape and a click elsewhere close it, and Tab leads into it.
+ */
 export function RowMenu({ about, actions }: RowMenuProps) {
+  const id = useId()
+  const button = useRef<HTMLButtonElement>(null)
+  const list = useRef<HTMLDivElement>(null)
   if (actions.length === 0) return null
+  const onToggle = ({ newState }: ToggleEvent<HTMLDivElement>) => {
+    if (newState !== 'open' || !button.current || !list.current) return
+    place(list.current, button.current.getBoundingClientRect())
+    const close = () => list.current?.hidePopover()
+    addEventListener('scroll', close, { capture: true, once: true })
+  }
   return (
-    <Menu position="bottom-end" width={200} shadow="md">
-      <Menu.Target>
-        <Button size="compact-sm" variant="default" aria-label={`Actions for ${about}`}>
-          ⋯
-        </Button>
-      </Menu.Target>
-      <Menu.Dropdown>
+    <>
+      <Button
+        ref={button}
+        size="compact-sm"
+        variant="default"
+        aria-label={`Actions for ${about}`}
+        popoverTarget={id}
+      >
+        ⋯
+      </Button>
+      <div ref={list} id={id} popover="auto" className="row-menu" onToggle={onToggle}>
         {actions.map(({ label, isDangerous, onClick }) => (
-          <Menu.Item
+          <button
             key={label}
-            onClick={onClick}
-            {...(isDangerous && { c: 'var(--color-danger)' })}
+            type="button"
+            className={isDangerous ? 'dangerous' : undefined}
+            onClick={() => {
+              list.current?.hidePopover()
+              onClick()
+            }}
           >
             {label}
-          </Menu.Item>
+          </button>
         ))}
-      </Menu.Dropdown>
-    </Menu>
+      </div>
+    </>
   )
+}
+
+/** Below the button, or above it where there is no room. */
+function place(list: HTMLElement, button: DOMRect): void {
+  const { offsetHeight: height } = list
+  const isBelow = button.bottom + GAP_PIXELS + height <= innerHeight
+  const top = isBelow ? button.bottom + GAP_PIXELS : button.top - GAP_PIXELS - height
+  list.style.top = `${Math.max(GAP_PIXELS, top)}px`
+  list.style.right = `${document.documentElement.clientWidth - button.right}px`
 }

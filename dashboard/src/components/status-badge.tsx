@@ -1,5 +1,6 @@
 import { Badge, type MantineColor } from '@mantine/core'
 import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
+import type { ReactNode } from 'react'
 
 const COLORS: Record<DeliveryStatus, MantineColor> = {
   queued: 'yellow',
@@ -24,16 +25,24 @@ interface StatusBadgeProps {
 /** The status of a delivery, in the words of the documentation. */
 export function StatusBadge({ status, isTest = false }: StatusBadgeProps) {
   return (
-    <Badge
-      variant="light"
-      color={COLORS[status]}
-      tt="none"
-      fw={600}
-      size="md"
-      radius="sm"
-      className="status"
-    >
+    <Tag color={COLORS[status]} className="status">
       {isTest ? `test, ${status}` : status}
+    </Tag>
+  )
+}
+
+interface TagProps {
+  /** By default the color of what is well. */
+  color?: MantineColor
+  className?: string
+  children: ReactNode
+}
+
+/** One or two words about a row, as they are written, never in capitals. */
+export function Tag({ color = 'brand', children, ...props }: TagProps) {
+  return (
+    <Badge variant="light" color={color} tt="none" fw={600} size="md" radius="sm" {...props}>
+      {children}
     </Badge>
   )
 }

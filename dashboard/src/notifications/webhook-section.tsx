@@ -1,8 +1,9 @@
-import { Alert, Badge, Button, Group, Text } from '@mantine/core'
+import { Alert, Button, Group, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { Section } from '../components/facts.tsx'
+import { Tag } from '../components/status-badge.tsx'
 import { Time } from '../components/time.tsx'
 import {
   enableWebhook,
@@ -34,13 +35,17 @@ export function WebhookSection({ webhook, canChange }: WebhookSectionProps) {
         )
       }
     >
-      {webhook && <WebhookFacts webhook={webhook} />}
-      {webhook && canChange && (
-        <WebhookActions
-          webhook={webhook}
-          onRotate={() => setOpen('rotate')}
-          onRemove={() => setOpen('remove')}
-        />
+      {webhook && (
+        <Stack gap="sm">
+          <WebhookFacts webhook={webhook} />
+          {canChange && (
+            <WebhookActions
+              webhook={webhook}
+              onRotate={() => setOpen('rotate')}
+              onRemove={() => setOpen('remove')}
+            />
+          )}
+        </Stack>
       )}
       {open === 'set' && <WebhookFormDialog webhook={webhook} onClose={close} />}
       {open === 'rotate' && <SecretRotationDialog onClose={close} />}
@@ -61,9 +66,7 @@ function WebhookFacts({ webhook: { host, disabled, messages } }: { webhook: Webh
         <span>
           Requests go to <strong className="breakable">{host}</strong>
         </span>
-        <Badge variant="light" {...(disabled && { color: 'gray' })}>
-          {disabled ? 'Off' : 'On'}
-        </Badge>
+        <Tag color={disabled ? 'gray' : 'brand'}>{disabled ? 'Off' : 'On'}</Tag>
       </Group>
       {disabled && (
         <Alert color="yellow" variant="light" title="Turned off after failures">
@@ -101,13 +104,15 @@ const MESSAGE_COLUMNS: readonly Column<Message>[] = [
     key: 'status',
     header: 'Status',
     wrap: 'whole',
-    cell: ({ status }) => (
-      <Badge variant="light" color={STATUSES[status].color}>
-        {STATUSES[status].label}
-      </Badge>
-    ),
+    cell: ({ status }) => <Tag color={STATUSES[status].color}>{STATUSES[status].label}</Tag>,
   },
-  { key: 'attempts', header: 'Attempts', align: 'right', cell: ({ attempts }) => attempts },
+  {
+    key: 'attempts',
+    header: 'Attempts',
+    align: 'right',
+    from: 'sm',
+    cell: ({ attempts }) => attempts,
+  },
   { key: 'problem', header: 'Last problem', wrap: 'free', cell: ({ problem }) => problem ?? '–' },
 ]
 

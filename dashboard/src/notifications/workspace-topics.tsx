@@ -8,6 +8,7 @@ import {
 } from '@signalbox/contract/session/notification-topics.ts'
 import type { NotificationState } from '@signalbox/contract/session/notifications.ts'
 import { useState } from 'react'
+import { type Column, DataTable } from '../components/data-table.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { Facts, Section } from '../components/facts.tsx'
 import { changeTopics, type SentTopics, useNotificationChange } from './notification-api.ts'
@@ -72,18 +73,7 @@ function TopicsForm({ state }: Pick<WorkspaceTopicsProps, 'state'>) {
         }}
       >
         <Stack gap="md">
-          <Group gap="xl" align="flex-start">
-            <TopicChoice
-              label="By email"
-              value={values.email_topics}
-              onChange={topics => change({ email_topics: topics })}
-            />
-            <TopicChoice
-              label="By webhook"
-              value={values.webhook_topics}
-              onChange={topics => change({ webhook_topics: topics })}
-            />
-          </Group>
+          <TopicTable values={values} onChange={change} />
           <NativeSelect
             label="At most one message"
             description="The first is sent within a minute; what happens until the next one is in one digest."
@@ -113,24 +103,41 @@ function TopicsForm({ state }: Pick<WorkspaceTopicsProps, 'state'>) {
   )
 }
 
-interface TopicChoiceProps {
-  label: string
-  value: ChosenTopic[]
-  onChange: (topics: ChosenTopic[]) => void
+interface TopicTableProps {
+  values: SentTopics
+  onChange: (changed: Partial<SentTopics>) => void
 }
 
-function TopicChoice({ label, value, onChange }: TopicChoiceProps) {
+/** A topic in each row, with a box for each way on which it can be sent. */
+function TopicTable({ values, onChange }: TopicTableProps) {
+  const columnOf = (
+    key: 'email_topics' | 'webhook_topics',
+    header: string,
+  ): Column<ChosenTopic> => ({
+    key,
+    header,
+    wrap: 'whole',
+    cell: topic => (
+      <Checkbox
+        aria-label={`${header}: ${TOPIC_LABELS[topic]}`}
+        checked={values[key].includes(topic)}
+        onChange={({ currentTarget: { checked } }) => {
+          const others = values[key].filter(each => each !== topic)
+          onChange({ [key]: checked ? [...others, topic] : others })
+        }}
+      />
+    ),
+  })
   return (
-    <Checkbox.Group
-      label={label}
-      value={value}
-      onChange={topics => onChange(topics as ChosenTopic[])}
-    >
-      <Stack gap="xs" mt="xs">
-        {NOTIFICATION_TOPICS.map(topic => (
-          <Checkbox key={topic} value={topic} label={TOPIC_LABELS[topic]} />
-        ))}
-      </Stack>
-    </Checkbox.Group>
+    <DataTable
+      label="Topics"
+      columns={[
+        { key: 'topic', header: 'Topic', cell: topic => TOPIC_LABELS[topic] },
+        columnOf('email_topics', 'By email'),
+        columnOf('webhook_topics', 'By webhook'),
+      ]}
+      rows={NOTIFICATION_TOPICS}
+      rowKey={topic => topic}
+    />
   )
 }

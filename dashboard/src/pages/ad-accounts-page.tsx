@@ -1,4 +1,4 @@
-import { Badge, Button } from '@mantine/core'
+import { Button } from '@mantine/core'
 import type { AdAccount } from '@signalbox/contract/session/users.ts'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -9,6 +9,7 @@ import { ErrorNotice } from '../components/error-notice.tsx'
 import { Page } from '../components/page.tsx'
 import { PageSkeleton } from '../components/page-skeleton.tsx'
 import { RowMenu } from '../components/row-menu.tsx'
+import { Tag } from '../components/status-badge.tsx'
 import { adAccountsQuery } from '../destinations/queries.ts'
 import { useCan, useWorkspace } from '../layout/scope.ts'
 
@@ -66,9 +67,9 @@ function AccountTable({ accounts, onChange }: AccountTableProps) {
       header: 'Status',
       wrap: 'whole',
       cell: ({ status }) => (
-        <Badge variant="light" {...(status === 'disabled' && { color: 'gray' })}>
+        <Tag color={status === 'active' ? 'brand' : 'gray'}>
           {status === 'active' ? 'Active' : 'Disabled'}
-        </Badge>
+        </Tag>
       ),
     },
   ]

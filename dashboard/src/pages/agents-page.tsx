@@ -1,4 +1,4 @@
-import { Anchor, Badge } from '@mantine/core'
+import { Anchor } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Connection, connectionsQuery } from '../agents/agent-api.ts'
@@ -8,6 +8,7 @@ import { EmptyState } from '../components/empty-state.tsx'
 import { ListSection } from '../components/list-section.tsx'
 import { Page } from '../components/page.tsx'
 import { RowMenu } from '../components/row-menu.tsx'
+import { Tag } from '../components/status-badge.tsx'
 import { Time } from '../components/time.tsx'
 import { useWorkspace } from '../layout/scope.ts'
 
@@ -66,7 +67,7 @@ interface ConnectionTableProps {
 function ConnectionTable({ connections, onIntent }: ConnectionTableProps) {
   const columns: Column<Connection>[] = [
     { key: 'name', header: 'Agent', wrap: 'free', cell: ({ name }) => name },
-    { key: 'status', header: 'Status', wrap: 'whole', cell: row => <ConnectionBadge {...row} /> },
+    { key: 'status', header: 'Status', wrap: 'whole', cell: row => <ConnectionTag {...row} /> },
     {
       key: 'account',
       header: 'Ad account',
@@ -123,18 +124,8 @@ function ConnectionTable({ connections, onIntent }: ConnectionTableProps) {
   )
 }
 
-function ConnectionBadge({ revoked_at: revokedAt, needs_approval: needsApproval }: Connection) {
-  if (revokedAt !== null)
-    return (
-      <Badge variant="light" color="gray">
-        Revoked
-      </Badge>
-    )
-  if (needsApproval)
-    return (
-      <Badge variant="light" color="yellow">
-        Must be approved again
-      </Badge>
-    )
-  return <Badge variant="light">Connected</Badge>
+function ConnectionTag({ revoked_at: revokedAt, needs_approval: needsApproval }: Connection) {
+  if (revokedAt !== null) return <Tag color="gray">Revoked</Tag>
+  if (needsApproval) return <Tag color="yellow">Must be approved again</Tag>
+  return <Tag>Connected</Tag>
 }

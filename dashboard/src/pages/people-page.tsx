@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core'
+import { Button, Text } from '@mantine/core'
 import { ROLE_LABELS, ROLE_SUMMARIES, WORKSPACE_ROLES } from '@signalbox/contract/session/roles.ts'
 import { useInfiniteQuery, useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -74,11 +74,6 @@ function SecondFactorSection({ onIntent }: IntentProps) {
   return (
     <Section
       title="Second factor"
-      description={
-        isRequired
-          ? 'Every member needs an authenticator app or a passkey to open this workspace.'
-          : 'Members may open this workspace with a password alone.'
-      }
       actions={
         <Button
           variant="default"
@@ -89,7 +84,11 @@ function SecondFactorSection({ onIntent }: IntentProps) {
         </Button>
       }
     >
-      {null}
+      <Text size="sm">
+        {isRequired
+          ? 'Every member needs an authenticator app or a passkey to open this workspace.'
+          : 'Members may open this workspace with a password alone.'}
+      </Text>
     </Section>
   )
 }

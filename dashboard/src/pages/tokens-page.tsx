@@ -1,4 +1,4 @@
-import { Badge, Button, Text } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type ExecutionToken, tokensQuery } from '../agents/agent-api.ts'
@@ -10,6 +10,7 @@ import { PageButton } from '../components/links.tsx'
 import { ListSection } from '../components/list-section.tsx'
 import { Page } from '../components/page.tsx'
 import { RowMenu } from '../components/row-menu.tsx'
+import { Tag } from '../components/status-badge.tsx'
 import { Time } from '../components/time.tsx'
 import { adAccountsQuery } from '../destinations/queries.ts'
 import { useWorkspace } from '../layout/scope.ts'
@@ -78,14 +79,26 @@ interface TokenTableProps {
 
 function TokenTable({ tokens, onRevoke }: TokenTableProps) {
   const columns: Column<ExecutionToken>[] = [
-    { key: 'name', header: 'Name', wrap: 'free', cell: ({ name }) => name },
     {
-      key: 'characters',
-      header: 'Ends in',
-      wrap: 'whole',
-      cell: row => <span className="code">…{row.last_characters}</span>,
+      key: 'name',
+      header: 'Name',
+      wrap: 'free',
+      cell: ({ name, last_characters: characters }) => (
+        <>
+          {name} <span className="code quiet nowrap">…{characters}</span>
+        </>
+      ),
     },
-    { key: 'status', header: 'Status', wrap: 'whole', cell: row => <StatusCell token={row} /> },
+    { key: 'status', header: 'Status', wrap: 'whole', cell: row => <TokenTag {...row} /> },
+    {
+      key: 'expires',
+      header: 'Expires',
+      wrap: 'whole',
+      from: 'sm',
+      cell: ({ status, expires_at: at }) => (
+        <Time at={at} format="relative" isPlanned={status === 'active'} />
+      ),
+    },
     { key: 'tier', header: 'Tier', from: 'sm', cell: ({ tier }) => TIER_NAMES[tier] },
     {
       key: 'account',
@@ -129,21 +142,7 @@ const TIER_NAMES: Record<ExecutionToken['tier'], string> = {
   admin: 'Admin',
 }
 
-/** With the time until which a live token is valid. */
-function StatusCell({ token: { status, expires_at: at } }: { token: ExecutionToken }) {
-  if (status !== 'active') {
-    return (
-      <Badge variant="light" color="gray">
-        {status === 'expired' ? 'Expired' : 'Revoked'}
-      </Badge>
-    )
-  }
-  return (
-    <span>
-      <Badge variant="light">Active</Badge>{' '}
-      <Text span size="xs" c="dimmed">
-        expires <Time at={at} format="relative" isPlanned />
-      </Text>
-    </span>
-  )
+function TokenTag({ status }: Pick<ExecutionToken, 'status'>) {
+  if (status === 'active') return <Tag>Active</Tag>
+  return <Tag color="gray">{status === 'expired' ? 'Expired' : 'Revoked'}</Tag>
 }

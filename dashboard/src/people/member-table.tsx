@@ -1,4 +1,4 @@
-import { Badge, Group, Text } from '@mantine/core'
+import { Group, Text } from '@mantine/core'
 import {
   canGrantRole,
   hasPermission,
@@ -7,6 +7,7 @@ import {
 } from '@signalbox/contract/session/roles.ts'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { type RowAction, RowMenu } from '../components/row-menu.tsx'
+import { Tag } from '../components/status-badge.tsx'
 import { Time } from '../components/time.tsx'
 import type { Invitation, Member } from './people-api.ts'
 import type { PeopleIntent } from './people-dialogs.tsx'
@@ -28,20 +29,21 @@ export function MemberTable({ members, ownId, ...props }: MemberTableProps) {
       key: 'email',
       header: 'Email',
       wrap: 'free',
-      cell: ({ email, user_id: userId, is_disabled: isDisabled }) => (
-        <Group gap={6}>
-          <span>{email}</span>
-          {userId === ownId && <Badge variant="light">You</Badge>}
-          {isDisabled && (
-            <Badge variant="light" color="gray">
-              Disabled
-            </Badge>
-          )}
-        </Group>
+      cell: member => (
+        <>
+          <Group gap={6}>
+            <span>{member.email}</span>
+            {member.user_id === ownId && <Tag>You</Tag>}
+            {member.is_disabled && <Tag color="gray">Disabled</Tag>}
+          </Group>
+          <Text component="div" size="sm" c="dimmed" hiddenFrom="sm">
+            <RoleCell member={member} />
+          </Text>
+        </>
       ),
     },
     { key: 'name', header: 'Name', wrap: 'free', from: 'sm', cell: ({ name }) => name },
-    { key: 'role', header: 'Role', cell: member => <RoleCell member={member} /> },
+    { key: 'role', header: 'Role', from: 'sm', cell: member => <RoleCell member={member} /> },
     {
       key: 'joined',
       header: 'Joined',
@@ -111,8 +113,20 @@ export function InvitationTable({
   onIntent,
 }: TableProps & { invitations: readonly Invitation[] }) {
   const columns: Column<Invitation>[] = [
-    { key: 'email', header: 'Email', wrap: 'free', cell: ({ email }) => email },
-    { key: 'role', header: 'Role', cell: ({ role }) => ROLE_LABELS[role] },
+    {
+      key: 'email',
+      header: 'Email',
+      wrap: 'free',
+      cell: ({ email, role }) => (
+        <>
+          {email}
+          <Text size="sm" c="dimmed" hiddenFrom="sm">
+            {ROLE_LABELS[role]}
+          </Text>
+        </>
+      ),
+    },
+    { key: 'role', header: 'Role', from: 'sm', cell: ({ role }) => ROLE_LABELS[role] },
     {
       key: 'inviter',
       header: 'Invited by',

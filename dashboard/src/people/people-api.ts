@@ -69,13 +69,17 @@ function applyChange(workspace: string, change: PeopleChange): Promise<unknown> 
   }
 }
 
-/** Runs a change and reads the lists again, with the own role, which it may have changed. */
-export function usePeopleChange(workspace: string, onDone: () => void) {
+/**
+ * Runs a change and reads the lists again, with the own role, which it may have changed. Who leaves
+ * may read nothing any more.
+ */
+export function usePeopleChange(workspace: string, onDone: () => void, isLeaving = false) {
   const client = useQueryClient()
   return useMutation({
     mutationFn: (change: PeopleChange) => applyChange(workspace, change),
     onSuccess: onDone,
-    onSettled: async () => {
+    onSettled: async (_answer, error) => {
+      if (isLeaving && !error) return
       await client.invalidateQueries({ queryKey: membersKey(workspace) })
       await client.invalidateQueries({ queryKey: ['workspaces'] })
     },

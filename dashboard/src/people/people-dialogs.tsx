@@ -113,10 +113,8 @@ function QuestionDialog({ intent, onClose }: { intent: Question; onClose: () => 
   const { id } = useWorkspace()
   const isLeaving = intent.action === 'leave'
   const { title, submitLabel, change, isSensitive = false } = questionOf(intent)
-  const run = usePeopleChange(id, () => {
-    if (isLeaving) location.assign('/workspaces')
-    else onClose()
-  })
+  const onDone = () => (isLeaving ? location.assign('/workspaces') : onClose())
+  const run = usePeopleChange(id, onDone, isLeaving)
   return (
     <FormDialog
       title={title}

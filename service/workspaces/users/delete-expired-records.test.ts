@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import { PageClient } from '../../../testing/fixtures/page-client.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
 import { createTestWorkspace } from '../../../testing/fixtures/users.ts'
@@ -9,9 +10,9 @@ import { deleteExpiredUserRecords } from './session-store.ts'
 it('deletes expired sessions, links and invitations and keeps live ones', async test => {
   const service = await startTestService(test)
   const { owner, workspaceId } = await createTestWorkspace(service)
-  await owner.client.post(`/workspaces/${workspaceId}/invitations`, {
-    email: 'guest@people.example',
-    role: 'member',
+  const body = { email: 'guest@people.example', role: 'member' }
+  await owner.client.call('POST', `${SESSION_API_PATH}/workspaces/${workspaceId}/invitations`, {
+    body,
   })
   await new PageClient(service.url).post('/forgot', { email: owner.email })
   const counts = async () => {

@@ -71,7 +71,7 @@ it('sends no stored name with a link', async test => {
   assert.equal(service.mails.length, 2)
   for (const mail of service.mails) assert.doesNotMatch(`${mail.subject} ${mail.text}`, /evil/)
   assert.match(findEmailedLink(service.mails, email, '/reset'), /token=/)
-  assert.match(service.mails[0]?.text ?? '', /A member invites you to a workspace\./)
+  assert.match(service.mails[0]?.text ?? '', /A member invites you to a workspace as member\./)
 })
 
 function escapeText(text: string): string {

@@ -240,9 +240,10 @@ it('audits the requirement of a second factor when it changes, on and off', asyn
   const service = await startTestService(test)
   const { owner, workspaceId } = await createTestWorkspace(service)
   await setUpAuthenticatorApp(owner.client)
-  const path = `/workspaces/${workspaceId}/security`
-  for (const second_factor of ['required', 'required', 'optional', 'optional']) {
-    await owner.client.post(path, { second_factor })
+  const path = `${SESSION_API_PATH}/workspaces/${workspaceId}/security`
+  for (const isRequired of [true, true, false, false]) {
+    const body = { second_factor_required: isRequired }
+    assert.equal((await owner.client.call('PUT', path, { body })).status, 204)
   }
   const entry = (isRequired: boolean) => ({
     action: 'second_factor_requirement.changed',
