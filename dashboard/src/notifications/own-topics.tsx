@@ -16,7 +16,7 @@ export function OwnTopicsSection({ topics }: { topics: NotificationState['own_to
   return (
     <Section
       title="Your email"
-      description="Only you get what you choose here. Owners and administrators get alerts by default."
+      description="Only for you. Owners and administrators get alerts by default."
     >
       <form
         onSubmit={event => {

@@ -43,7 +43,7 @@ export function WebhookFormDialog({
       <TextInput
         data-autofocus
         label="URL"
-        description="https and a public address. It is stored encrypted, and only its host is shown."
+        description="https and a public address. Stored encrypted; only its host is shown."
         autoComplete="off"
         spellCheck={false}
         value={url}

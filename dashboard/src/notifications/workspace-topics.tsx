@@ -20,6 +20,10 @@ const INTERVAL_LABELS: Record<DigestMinutes, string> = {
   1440: 'every day',
 }
 
+const RECIPIENTS =
+  'Proposals go to the people who may decide, results to the person who connected the agent, ' +
+  'alerts to owners, administrators and members who choose them.'
+
 interface WorkspaceTopicsProps {
   state: NotificationState
   canChange: boolean
@@ -62,10 +66,7 @@ function TopicsForm({ state }: Pick<WorkspaceTopicsProps, 'state'>) {
     setValues({ ...values, ...changed })
   }
   return (
-    <Section
-      title="What the workspace sends"
-      description="Proposals go to the people who may decide, results to the person who connected the agent, alerts to owners, administrators and members who choose them."
-    >
+    <Section title="What the workspace sends" description={RECIPIENTS}>
       <form
         onSubmit={event => {
           event.preventDefault()
@@ -76,7 +77,7 @@ function TopicsForm({ state }: Pick<WorkspaceTopicsProps, 'state'>) {
           <TopicTable values={values} onChange={change} />
           <NativeSelect
             label="At most one message"
-            description="The first is sent within a minute; what happens until the next one is in one digest."
+            description="The first within a minute; what follows until the next is one digest."
             maw="28rem"
             value={String(values.digest_minutes)}
             data={DIGEST_MINUTES.map(minutes => ({

@@ -24,7 +24,7 @@ export function AdAccountsPage() {
   return (
     <Page
       title="Ad accounts"
-      description="The accounts that agents and tokens of this workspace may read and propose changes to."
+      description="What agents and tokens of this workspace may read and propose changes to."
       actions={canManage && <Button onClick={() => setIntent('add')}>Add an ad account</Button>}
     >
       {list.error && <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />}

@@ -26,7 +26,7 @@ export function AgentsPage() {
   return (
     <Page
       title="Agents"
-      description="Each agent reads one ad account and proposes changes to it. The policy decides what happens with a proposal."
+      description="Each reads one ad account and proposes changes, on which the policy decides."
     >
       <ListSection title="Connections" list={list}>
         {connections.length === 0 ? (

@@ -30,7 +30,7 @@ export function TokensPage() {
   return (
     <Page
       title="Tokens"
-      description="Execution tokens are for programs that act as agents. Each is for one ad account and is shown once."
+      description="For programs that act as agents. Each is for one ad account and is shown once."
       actions={
         canIssue && <Button onClick={() => setIntent({ action: 'issue' })}>Issue a token</Button>
       }

@@ -194,8 +194,8 @@ function QuestionText({ intent }: { intent: Question }) {
       return (
         <Text size="sm">
           {intent.isRequired
-            ? 'Members without an authenticator app or a passkey cannot open this workspace until ' +
-              'they add one to their account.'
+            ? 'Members without an authenticator app or a passkey cannot open this workspace ' +
+              'until they add one to their account.'
             : 'Members may then open this workspace with a password alone.'}
         </Text>
       )

@@ -40,7 +40,7 @@ export function RoleChoice({ roles, value, error, onChange }: RoleChoiceProps) {
       </div>
       {DECIDING_ROLES.includes(value) && (
         <Text size="sm">
-          Somebody who joined in the last 72 hours has this role after 72 hours, or when an owner
+          A person who joined in the last 72 hours has this role after 72 hours, or when an owner
           who did not invite them confirms it.
         </Text>
       )}

@@ -41,7 +41,7 @@ export function workspaceRoutes(app: ServiceApp, context: UsersContext): void {
   }
 }
 
-/** Old addresses below /workspaces/:workspace, which emails and bookmarks have, and the new ones. */
+/** Addresses below /workspaces/:workspace that emails and bookmarks have, and the new ones. */
 const MOVED_PAGES = {
   '': '',
   '/ad-accounts': '/ad-accounts',
