@@ -5,6 +5,7 @@ import { BROWSER_AGENT_OPERATIONS } from '@signalbox/contract/session/agent-oper
 import { DESTINATION_OPERATIONS } from '@signalbox/contract/session/destination-operations.ts'
 import { EVENT_OPERATIONS } from '@signalbox/contract/session/event-operations.ts'
 import { KEY_OPERATIONS } from '@signalbox/contract/session/key-operations.ts'
+import { NOTIFICATION_OPERATIONS } from '@signalbox/contract/session/notification-operations.ts'
 import { PRIVACY_OPERATIONS } from '@signalbox/contract/session/privacy-operations.ts'
 import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import { TRACKER_OPERATIONS } from '@signalbox/contract/session/tracker-operations.ts'
@@ -23,6 +24,7 @@ interface Operation {
 
 const OPERATIONS: readonly Operation[] = [
   ...PEOPLE_OPERATIONS,
+  ...NOTIFICATION_OPERATIONS,
   ...BROWSER_AGENT_OPERATIONS,
   ...BROWSER_ACTION_OPERATIONS,
   ...TRACKER_OPERATIONS,

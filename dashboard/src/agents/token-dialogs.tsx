@@ -123,7 +123,7 @@ export function RevokeTokenDialog({ token, onClose }: RevokeDialogProps) {
       onClose={onClose}
     >
       <Text size="sm">
-        The token that ends in {token.last_characters} stops working at once. This cannot be undone.{' '}
+        What ends in {token.last_characters} stops working at once, for good.{' '}
         {token.last_used_at ? (
           <>
             It was last used <Time at={token.last_used_at} format="relative" />.
