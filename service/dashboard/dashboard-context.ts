@@ -1,4 +1,4 @@
-import type { WorkspaceAction } from '@signalbox/contract/session/roles.ts'
+import type { WorkspaceAction, WorkspaceRole } from '@signalbox/contract/session/roles.ts'
 import { CursorQuery } from '@signalbox/contract/session/session-operation.ts'
 import type { AddressedRequest } from '../runtime/http/client-address.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
@@ -38,6 +38,11 @@ export interface TrackerRequest {
   params: unknown
 }
 
+/** With the role of the person who asks. */
+interface RequestedTracker extends TrackerIdentity {
+  role: WorkspaceRole
+}
+
 /**
  * Returns the tracker of a request, once the role of the person allows the action. Throws a 403
  * when it does not, and a 404 for a tracker of another workspace as for one that does not exist.
@@ -46,12 +51,13 @@ export async function requireTracker(
   { database }: DashboardContext,
   { user, params }: TrackerRequest,
   action: WorkspaceAction,
-): Promise<TrackerIdentity> {
+): Promise<RequestedTracker> {
   const { workspace, tracker: trackerId } = readPathParameters(params, 'workspace', 'tracker')
-  const { workspaceId } = await requireRole(database, user, { workspaceId: workspace, action })
+  const intent = { workspaceId: workspace, action }
+  const { workspaceId, role } = await requireRole(database, user, intent)
   const tracker = isUuid(trackerId) ? await findTracker(database, trackerId) : null
   if (tracker?.workspaceId !== workspaceId) throw Refusal.notFound('Tracker not found.')
-  return tracker
+  return { ...tracker, role }
 }
 
 /** Rows of one page of a list in the dashboard. */

@@ -8,7 +8,12 @@ import {
   type RefusalList,
   RefusalQuery,
 } from '@signalbox/contract/session/issues.ts'
-import { OVERVIEW_HOURS_MAX, OverviewQuery } from '@signalbox/contract/session/overview.ts'
+import {
+  OVERVIEW_HOURS_MAX,
+  OverviewQuery,
+  type TrackerOverview,
+} from '@signalbox/contract/session/overview.ts'
+import { hasPermission } from '@signalbox/contract/session/roles.ts'
 import { EVENT_ID_CHARACTERS_MAX } from '@signalbox/contract/submissions.ts'
 import Type from 'typebox'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
@@ -64,7 +69,8 @@ export function issueRoutes(app: ServiceApp, context: DashboardContext): void {
     async handler(request) {
       const tracker = await requireTracker(context, request, 'view_events')
       const { hours = HOURS_DEFAULT } = hoursValidator.validate(request.query)
-      return readOverview(context, { tracker, hours, now: now() })
+      const overview = await readOverview(context, { tracker, hours, now: now() })
+      return hasPermission(tracker.role, 'read') ? overview : ofEventsAlone(overview)
     },
   })
   app.route({
@@ -95,6 +101,12 @@ export function issueRoutes(app: ServiceApp, context: DashboardContext): void {
       return toRefusalList(from, causes)
     },
   })
+}
+
+/** What an events viewer sees: nothing of proposals, the log or the privacy of the workspace. */
+function ofEventsAlone(overview: TrackerOverview): TrackerOverview {
+  const alerts = overview.alerts.filter(alert => alert.destination_id !== null)
+  return { ...overview, alerts, pending_approvals: 0 }
 }
 
 async function listIssues(

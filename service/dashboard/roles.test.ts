@@ -156,6 +156,18 @@ it('answers 404 for the tracker of another workspace, to its owner as well', asy
   }
 })
 
+it('shows an events viewer no alert of the workspace and no proposal that waits', async test => {
+  const service = await startTestService(test)
+  const { clients, params } = await createScenario(service)
+  const alert = `insert into workspace_alerts (workspace_id, kind, sentence, details, raised_at)
+    values ($1, 'audit_log_broken', 'The log was changed.', '{}', now())`
+  await service.database.pool.query(alert, [params.workspace])
+  const path = `${SESSION_API_PATH}/workspaces/${params.workspace}/trackers/${params.tracker}`
+  const alertsOf = async (role: Role) =>
+    (await clients[role].call('GET', `${path}/overview`)).body.alerts.length
+  assert.deepEqual([await alertsOf('member'), await alertsOf('viewer')], [1, 0])
+})
+
 interface Scenario {
   clients: Record<Role, PageClient>
   params: Record<string, string>

@@ -128,7 +128,7 @@ export function selectField(field: SelectField): string {
 }
 
 /** The options of a `select`. Returns HTML. */
-export function optionList(options: SelectField['options'], value?: string): string {
+function optionList(options: SelectField['options'], value?: string): string {
   const items = options.map(([key, text]) => {
     const selected = key === value ? ' selected' : ''
     return html`<option value="${key}"!${selected}>${text}</option>`

@@ -77,7 +77,7 @@ export interface WorkspacePageRequest {
   workspaceId: string
 }
 
-export interface WorkspacePageExchange {
+interface WorkspacePageExchange {
   request: SignInCheck['request'] & { params: unknown }
   reply: SignInCheck['reply'] & Pick<PageReply, 'header'>
   /** Where to return after signing in. By default, the requested page. */
@@ -242,5 +242,3 @@ export const NOTICES = new Notices({
     'This service does not let this address create an account. Ask an owner for an invitation.',
   invitation_declined: 'You declined the invitation.',
 })
-
-export type UserNotice = Parameters<typeof NOTICES.addTo>[1]
