@@ -24,10 +24,11 @@ const SNAPSHOT_TIMEOUT_MILLISECONDS = 2_000
 /**
  * Without a limit V8 plans for the memory of the machine and collects late: 892 MB of RSS with
  * bodies of 64 KiB, where 512 must be enough (`npm run bench -- acceptance`). Requests wait some 60
- * ms for their commit, so a small young generation promotes nearly all of them. Flags of Node such
- * as --max-old-space-size override these limits.
+ * ms for their commit, so a small young generation promotes nearly all of them: with 24 MB instead
+ * of 48 an event costs a tenth more and nothing is saved; 96 MB take 60 MB more and save 3 %
+ * (docs/decisions/0070). Flags of Node such as --max-old-space-size override these limits.
  */
-const HEAP_LIMITS = { maxYoungGenerationSizeMb: 96, maxOldGenerationSizeMb: 320 }
+const HEAP_LIMITS = { maxYoungGenerationSizeMb: 48, maxOldGenerationSizeMb: 320 }
 
 /**
  * V8 allocates objects directly in the old generation when earlier objects of the same line of code

@@ -1,5 +1,6 @@
 import { requireCurrentSchema } from '../../runtime/db/migrate.ts'
 import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
+import { ensurePartitions, PARTITION_DAYS_AHEAD } from '../../signals/events/partition-store.ts'
 import { listAddresses } from '../../signals/platforms/registry.ts'
 import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
 import { loadStoreKeys } from '../provisioning/installation-keys.ts'
@@ -7,7 +8,6 @@ import { checkAuthAdapter } from './http-worker-supervisor.ts'
 import { type HttpWorkers, prepareHttpWorkers } from './http-workers.ts'
 import { openStore, type Store } from './open-store.ts'
 import { closeAll, type RoleContext, type RunningRole, releaseStartMemory } from './role.ts'
-import { createDeliveryContext, platformsOf, preparePartitions } from './start-delivery.ts'
 import type { HttpService } from './start-http.ts'
 import { type RunningMetrics, startMetrics, startTracing } from './start-observability.ts'
 
@@ -26,7 +26,7 @@ export async function runServe(context: RoleContext): Promise<RunningRole> {
     const metrics = await startMetrics(context, store)
     closers.push(metrics.close)
     await requireCurrentSchema(store.database)
-    await preparePartitions(store, context)
+    await ensurePartitions(store.database, context.now(), PARTITION_DAYS_AHEAD)
     await adapterCheck
     const keys = await loadStoreKeys(settings, store.database)
     const dependencies = { store, credentialKeys: keys, metrics }
@@ -60,12 +60,14 @@ function serveInWorkers(
   return workers.start({ store, credentialKeys, simulatorUrl: null, onPlanned: () => {} })
 }
 
+/** Where workers serve, the main thread loads nothing of delivery and of consent. */
 async function serveInProcess(
   context: RoleContext,
   { store, credentialKeys, metrics: { registry } }: ServeDependencies,
   closers: (() => Promise<void>)[],
 ): Promise<HttpService> {
   const { startHttp } = await import('./start-http.ts')
+  const { createDeliveryContext, platformsOf } = await import('./start-delivery.ts')
   const platforms = withPlatformMetrics(registry, platformsOf(context, null))
   const tracer = await startTracing(context, 'serve')
   if (tracer) closers.push(tracer.close)

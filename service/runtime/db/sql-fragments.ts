@@ -13,6 +13,13 @@ export interface BatchColumn<Row> {
   name: string
   type: string
   text: (row: Row) => string | null
+  /** Of a time, which a binary parameter has without its text. */
+  time?: (row: Row) => Date | null
+}
+
+/** A column of times. Formatting one and parsing it again takes 1 µs. */
+export function timeColumn<Row>(name: string, time: (row: Row) => Date | null): BatchColumn<Row> {
+  return { name, type: 'timestamptz', text: row => time(row)?.toISOString() ?? null, time }
 }
 
 /**

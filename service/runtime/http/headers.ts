@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { randomUUID } from 'node:crypto'
+import { randomFillSync } from 'node:crypto'
 import type { RawRequestDefaultExpression as Incoming } from 'fastify'
 
 /** RFC 6750: `Authorization: Bearer <token>`. The scheme's case does not matter. */
@@ -127,7 +127,18 @@ export function ingestionPreflightHeaders(origin: string): Record<string, string
   }
 }
 
+const REQUEST_ID_BYTES = 16
+/** Random bytes are drawn for many IDs at once. */
+const randomBytes = Buffer.alloc(256 * REQUEST_ID_BYTES)
+let randomBytesUsed = randomBytes.length
+
 /** Identifies a request in its response and in the log. */
 export function generateRequestId(): string {
-  return `req_${randomUUID().replaceAll('-', '')}`
+  if (randomBytesUsed === randomBytes.length) {
+    randomFillSync(randomBytes)
+    randomBytesUsed = 0
+  }
+  const start = randomBytesUsed
+  randomBytesUsed += REQUEST_ID_BYTES
+  return `req_${randomBytes.toString('hex', start, randomBytesUsed)}`
 }

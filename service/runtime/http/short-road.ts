@@ -25,6 +25,14 @@ type RoadGate = (request: RoadRequest, reply: RoadReply) => boolean
 type RoadErrorHook = (request: RoadRequest, error: Error) => void
 type RoadHandler = (request: RoadRequest, reply: RoadReply) => Promise<unknown>
 
+/** Follows the requests that are answered here, as hooks of the framework do. */
+interface RoadObserver {
+  begin(request: RoadRequest): void
+  /** Calls `handle`, in a context of its own. */
+  run(request: RoadRequest, handle: () => void): void
+  end(request: RoadRequest, reply: RoadReply): void
+}
+
 interface RoadRoute {
   handler: RoadHandler
   routeOptions: RoadRequest['routeOptions']
@@ -42,13 +50,7 @@ interface ShortRoadOptions {
 const JSON_TYPES = new Set(['application/json', 'application/json; charset=utf-8'])
 
 /** Headers with which a request needs more than reading a body of a known length. */
-const UNUSUAL_HEADERS = [
-  'transfer-encoding',
-  'content-encoding',
-  'expect',
-  'upgrade',
-  'origin',
-] as const
+const UNUSUAL_HEADERS = ['transfer-encoding', 'content-encoding', 'expect', 'upgrade'] as const
 
 /**
  * Answers requests that need none of what a framework can do: one path without a query, JSON of a
@@ -63,6 +65,7 @@ export class ShortRoad {
   readonly #routes = new Map<string, RoadRoute>()
   readonly #gates: RoadGate[] = []
   readonly #errorHooks: RoadErrorHook[] = []
+  #observer: RoadObserver | null = null
   /** Requests that were answered here since the start. */
   taken = 0
 
@@ -84,6 +87,10 @@ export class ShortRoad {
     this.#errorHooks.push(hook)
   }
 
+  observe(observer: RoadObserver): void {
+    this.#observer = observer
+  }
+
   /** Adds a route for POST. The framework has the same route with the same handler. */
   addRoute(route: RoadRoute): void {
     this.#routes.set(route.routeOptions.url, route)
@@ -98,10 +105,13 @@ export class ShortRoad {
     const reply = new RoadReply(response, securityHeadersOf(publicOrigin()), request.id)
     for (const gate of this.#gates) if (!gate(request, reply)) return false
     this.taken += 1
+    const observer = this.#observer
+    observer?.begin(request)
     const finish = () => {
       response.removeListener('finish', finish)
       response.removeListener('error', finish)
       onResponse(request, reply)
+      observer?.end(request, reply)
     }
     response.on('finish', finish)
     response.on('error', finish)
@@ -114,12 +124,12 @@ export class ShortRoad {
         response.destroy()
       }
     }
+    const handle = () => {
+      route.handler(request, reply).catch(fail)
+    }
     readBody(raw, (error, bytes) => {
       const failure = error ?? readRequestBody(request, bytes)
-      if (failure === null) {
-        route.handler(request, reply).catch(fail)
-        return
-      }
+      if (failure === null) return observer ? observer.run(request, handle) : handle()
       // The client may still send what is left of the body.
       reply.header('connection', 'close')
       fail(failure)
@@ -195,6 +205,8 @@ export class RoadReply {
   statusCode = 200
   /** Called before the headers are written, as the hook `onSend`. */
   onSend: () => unknown = () => {}
+  /** The headers that such a hook adds: no other ones replace them. */
+  lastHeaders: Record<string, string> | null = null
 
   constructor(response: Response, headers: Record<string, string>, requestId: string) {
     this.#response = response
@@ -234,11 +246,15 @@ export class RoadReply {
   send(payload: unknown): this {
     if (this.#response.headersSent) throw new Refusal(500, 'The response was already sent.')
     this.onSend()
+    if (this.lastHeaders !== null) this.headers(this.lastHeaders)
     const body = typeof payload === 'string' ? payload : this.#serialize(payload)
+    const bytes = Buffer.byteLength(body)
     this.#headers['content-type'] ??= 'application/json; charset=utf-8'
-    this.#headers['content-length'] = Buffer.byteLength(body)
+    this.#headers['content-length'] = bytes
     this.#response.writeHead(this.statusCode, this.#headers)
-    this.#response.end(body)
+    // ASCII is the same in both encodings, and Node writes this one without a conversion.
+    if (typeof body === 'string' && bytes === body.length) this.#response.end(body, 'latin1')
+    else this.#response.end(body)
     return this
   }
 }

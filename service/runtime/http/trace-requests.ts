@@ -7,15 +7,14 @@ const UNTRACED = new Set<string | undefined>(['/livez', '/readyz'])
 /**
  * Makes a span of each request to a route, under the `traceparent` of its caller. Its attributes
  * name the route by its pattern, because paths contain IDs, and the request by its own ID, which
- * the caller and the log have as well. No request takes the short road, which makes no spans.
+ * the caller and the log have as well.
  */
 export function traceRequests(app: ServiceApp, tracer: Tracer): void {
   const spans = new WeakMap<object, Span>()
-  app.shortRoad.addGate(() => false)
-  app.addHook('onRequest', (request, _reply, done) => {
+  const begin = (request: TracedRequest) => {
     const { routeOptions, method, headers, id } = request
     const { url: route } = routeOptions
-    if (route === undefined || UNTRACED.has(route)) return done()
+    if (route === undefined || UNTRACED.has(route)) return
     const { operationId } = routeOptions.config as RouteConfig
     const span = tracer.startSpan(`${method} ${route}`, {
       kind: 'server',
@@ -28,17 +27,32 @@ export function traceRequests(app: ServiceApp, tracer: Tracer): void {
       },
     })
     spans.set(request, span)
+  }
+  const run = (request: object, handle: () => void) => {
+    const span = spans.get(request)
+    if (span) runInSpan({ span, trackerId: null }, handle)
+    else handle()
+  }
+  const end = (request: object, { statusCode }: { statusCode: number }) => {
+    const error = statusCode >= 500 ? String(statusCode) : null
+    spans.get(request)?.end({ 'http.response.status_code': statusCode }, error)
+  }
+  app.shortRoad.observe({ begin, run, end })
+  app.addHook('onRequest', (request, _reply, done) => {
+    begin(request)
     done()
   })
   // Not earlier: reading the body runs in the context of the connection.
-  app.addHook('preHandler', (request, _reply, done) => {
-    const span = spans.get(request)
-    if (span) runInSpan({ span, trackerId: null }, done)
-    else done()
-  })
-  app.addHook('onResponse', (request, { statusCode }, done) => {
-    const error = statusCode >= 500 ? String(statusCode) : null
-    spans.get(request)?.end({ 'http.response.status_code': statusCode }, error)
+  app.addHook('preHandler', (request, _reply, done) => run(request, done))
+  app.addHook('onResponse', (request, reply, done) => {
+    end(request, reply)
     done()
   })
+}
+
+interface TracedRequest {
+  id: string
+  method: string
+  headers: Record<string, unknown>
+  routeOptions: { url?: string | undefined; config: object }
 }

@@ -204,3 +204,29 @@ it('the program exports the spans of all its threads under one trace for each ev
   assert.equal(receiver.headers[0]?.['api-key'], 'k3y +')
   assert.equal(ofEvent[0]?.resource['service.name'], 'events')
 })
+
+it('makes the same spans for a request on the short road', async test => {
+  const { receiver, tracer, service } = await startTraced(test)
+  const { shortRoad } = service.server.app
+  const headers = { traceparent: TRACEPARENT }
+  const send = (path: string, body: object) => service.request('POST', path, { body, headers })
+  let answer = await send('/api/v1/events', samplePurchase({ event_id: 'road-0' }))
+  // The secret is known for half a second.
+  for (let attempt = 1; shortRoad.taken === 0; attempt += 1) {
+    answer = await send('/api/v1/events', samplePurchase({ event_id: `road-${attempt}` }))
+  }
+  const whole = await send('/api/v1/events?', samplePurchase({ event_id: 'road-of-hooks' }))
+  await tracer.close()
+
+  const spansOf = ({ headers: answered }: typeof answer) => {
+    const id = answered.get('request-id')
+    const request = receiver.spans.find(span => span.attributes['signalbox.request_id'] === id)
+    assert.ok(request)
+    const inside = receiver.spans.filter(({ parentSpanId }) => parentSpanId === request.spanId)
+    const { attributes, parentSpanId, traceId, name } = request
+    const own = { ...attributes, 'signalbox.request_id': '' }
+    return { name, traceId, parentSpanId, own, inside: inside.map(span => span.name) }
+  }
+  assert.deepEqual(spansOf(answer), spansOf(whole))
+  assert.deepEqual(spansOf(answer).inside, ['commit event'])
+})

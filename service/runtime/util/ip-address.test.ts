@@ -5,8 +5,10 @@ import fc from 'fast-check'
 import {
   createNetworkMatcher,
   type IpAddress,
+  isPublicAddress,
   parseIpAddress,
   parseNetworks,
+  parsePublicAddress,
 } from './ip-address.ts'
 
 const canonical = (text: string) => parseIpAddress(text)?.toString() ?? null
@@ -89,4 +91,18 @@ it('returns null for a list with one part that is neither', () => {
     Array(201).fill('10.0.0.1').join(','),
   ]
   for (const text of wrong) assert.equal(parseNetworks(text), null, text)
+})
+
+it('knows every special range of IPv4 that the library knows', () => {
+  const octet = fc.oneof(fc.nat({ max: 300 }), fc.constantFrom(0, 10, 100, 127, 169, 172, 192))
+  const edge = fc.constantFrom(0, 2, 15, 16, 18, 19, 31, 51, 88, 100, 113, 168, 198, 254, 255)
+  fc.assert(
+    fc.property(fc.tuple(octet, fc.oneof(octet, edge), edge, octet), octets => {
+      const text = octets.join('.')
+      const address = parseIpAddress(text)
+      const expected = address !== null && isPublicAddress(address) ? text : null
+      assert.equal(parsePublicAddress(text), expected, text)
+    }),
+    { numRuns: 2_000 },
+  )
 })

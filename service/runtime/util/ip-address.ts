@@ -121,6 +121,39 @@ const isAssigned = createNetworkMatcher(parseNetworks('2000::/3') ?? [])
  * than a wrong one.
  */
 export function parsePublicAddress(text: string): string | null {
+  if (DOTTED_DECIMAL.test(text)) return isPublicDottedDecimal(text) ? text : null
   const address = parseIpAddress(text)
   return address !== null && isPublicAddress(address) ? address.toString() : null
+}
+
+/** The special ranges of the library as numbers: its own search takes 2 µs. */
+const SPECIAL_IPV4 = listSpecialIpv4()
+
+function listSpecialIpv4(): { network: number; mask: number }[] {
+  const { SpecialRanges } = ipaddr.IPv4.prototype as unknown as {
+    SpecialRanges: Record<string, [ipaddr.IPv4, number][]>
+  }
+  return Object.values(SpecialRanges).flatMap(ranges =>
+    ranges.map(([{ octets }, bits]) => {
+      const mask = -1 << (32 - bits)
+      return { mask, network: octets.reduce((number, octet) => (number << 8) | octet, 0) & mask }
+    }),
+  )
+}
+
+/** In the usual notation without leading zeros, so the text is its own canonical form. */
+function isPublicDottedDecimal(text: string): boolean {
+  let number = 0
+  let octet = 0
+  for (let at = 0; at <= text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code >= 0x30) {
+      octet = 10 * octet + code - 0x30
+      continue
+    }
+    if (octet > 255) return false
+    number = (number << 8) | octet
+    octet = 0
+  }
+  return !SPECIAL_IPV4.some(({ network, mask }) => (number & mask) === network)
 }

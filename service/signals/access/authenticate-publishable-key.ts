@@ -30,10 +30,15 @@ interface AuthenticatedPublishableKey {
   verifyBody: ((body: Buffer) => Promise<void>) | null
 }
 
-/** Throws a Refusal: 401 for the key or the forwarder's signature, 403 for the page's origin. */
-export type AuthenticatePublishableKey = (
-  request: BrowserRequest,
-) => Promise<AuthenticatedPublishableKey>
+export interface AuthenticatePublishableKey {
+  /** Throws a Refusal: 401 for the key or the forwarder's signature, 403 for the page's origin. */
+  (request: BrowserRequest): Promise<AuthenticatedPublishableKey>
+  /**
+   * The same for a key that this process looked up a moment ago. Null for any other, for an origin
+   * that it may not have, and for a forwarder, whose signature is verified with the body.
+   */
+  findKnown?: (request: BrowserRequest) => AuthenticatedPublishableKey | null
+}
 
 interface PublishableKeyOptions extends LastUseOptions {
   proxies: TrustedProxies
@@ -62,15 +67,18 @@ export function createPublishableKeyAuthenticator(
   })
   const verifyForwarding = createForwardingVerifier(database, { now: options.now, onUsed })
 
-  return async ({ key, headers, peer }) => {
+  const isAllowed = (origins: readonly string[], { headers: { origin } }: BrowserRequest) =>
+    origin === undefined || matchesOrigin(origins, String(origin))
+
+  const authenticate = async (request: BrowserRequest) => {
+    const { key, headers } = request
     const { origins, keyId, ...tracker } = await findKey.find(key)
-    const { origin } = headers
-    if (origin !== undefined && !matchesOrigin(origins, String(origin))) {
+    if (!isAllowed(origins, request)) {
       throw new Refusal(403, UNREGISTERED_ORIGIN, { reason: 'origin_not_registered' })
     }
-    const hasGpcHeader = isGpcHeader(headers['sec-gpc'])
     const forwarding = readForwardingHeaders(headers)
     if (forwarding) {
+      const hasGpcHeader = isGpcHeader(headers['sec-gpc'])
       const { clientIp, clientUserAgent } = forwarding
       const edge = createEdgeClient(clientIp, clientUserAgent)
       return {
@@ -79,11 +87,26 @@ export function createPublishableKeyAuthenticator(
         verifyBody: verifyForwarding(tracker.trackerId, forwarding),
       }
     }
-    const edge = options.proxies.isTrusted(parseIpAddress(peer ?? ''))
-      ? readProxiedClient(options.proxies, headers)
-      : null
-    return { tracker, browser: { keyId, edge, isForwarded: false, hasGpcHeader }, verifyBody: null }
+    return { tracker, browser: readBrowser(options.proxies, keyId, request), verifyBody: null }
   }
+  const findKnown = (request: BrowserRequest) => {
+    const known = readForwardingHeaders(request.headers) ? null : findKey.findKnown(request.key)
+    if (!known || !isAllowed(known.origins, request)) return null
+    const { origins: _, keyId, ...tracker } = known
+    return { tracker, browser: readBrowser(options.proxies, keyId, request), verifyBody: null }
+  }
+  return Object.assign(authenticate, { findKnown })
+}
+
+/** A browser that sends its events itself, with or without a trusted proxy between. */
+function readBrowser(
+  proxies: TrustedProxies,
+  keyId: string,
+  { headers, peer }: BrowserRequest,
+): BrowserCaller {
+  const isTrusted = proxies.isTrusted(parseIpAddress(peer ?? ''))
+  const edge = isTrusted ? readProxiedClient(proxies, headers) : null
+  return { keyId, edge, isForwarded: false, hasGpcHeader: isGpcHeader(headers['sec-gpc']) }
 }
 
 const UNREGISTERED_ORIGIN =

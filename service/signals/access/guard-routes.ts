@@ -42,9 +42,22 @@ export function guardRoutes(
     if (!route.config?.credential) throw new Error(`the route ${route.url} names no credential`)
     if (route.config.credential === 'tracker_or_publishable') route.onSend = addCorsHeaders
   })
-  // Only secrets that were looked up a moment ago. Others, and all keys of pages, take the hooks.
-  app.shortRoad.addGate(request => {
-    const tracker = authenticate.findKnown?.(request.headers.authorization) ?? null
+  // Only credentials that were looked up a moment ago. Others, and forwarders, take the hooks.
+  app.shortRoad.addGate((request, reply) => {
+    const { headers, raw } = request
+    const isOfPage = headers.authorization?.includes(TOKEN_PREFIXES.publishable) === true
+    const key = isOfPage ? readPublishableKey(request) : null
+    if (key !== null && authenticatePublishableKey?.findKnown) {
+      const peer = raw.socket.remoteAddress
+      const caller = authenticatePublishableKey.findKnown({ key, headers, peer })
+      if (caller === null || !ASCII.test(headers.origin ?? '')) return false
+      if (headers.origin !== undefined) reply.lastHeaders = corsHeaders(headers.origin)
+      request.tracker = caller.tracker
+      request.browser = caller.browser
+      return true
+    }
+    if (headers.origin !== undefined) return false
+    const tracker = authenticate.findKnown?.(headers.authorization) ?? null
     if (tracker === null) return false
     request.tracker = tracker
     request.browser = null
@@ -69,6 +82,9 @@ export function guardRoutes(
     request.bodyRules = { isTextAllowed: true, verify: caller.verifyBody }
   })
 }
+
+/** Other characters in a header would depend on the encoding of the body. */
+const ASCII = /^[ -~]*$/
 
 const SECRET_IN_BROWSER =
   'This tracker secret came from a browser (Origin header), where anyone can read it: ' +

@@ -43,9 +43,10 @@ export function limitTrackers(app: ServiceApp, limits: TrackerLimits): void {
     if (refusal) done(refusal)
     else done()
   })
-  app.shortRoad.addGate(
-    ({ tracker }, reply) => limit === null || takeRateLimit(limit, tracker.trackerId, reply),
-  )
+  app.shortRoad.addGate((request, reply) => {
+    if (request.browser) return takeBrowserLimits(limits, request, reply)
+    return limit === null || takeRateLimit(limit, request.tracker.trackerId, reply)
+  })
   app.addHook('preValidation', (request, reply, done) => {
     const refusal = request.browser?.isForwarded
       ? consumeBrowserLimits(limits, request, reply)
@@ -91,6 +92,25 @@ function consumeBrowserLimits(
   const keyId = request.browser?.keyId ?? ''
   const announced = address === null ? reply : NO_HEADERS
   return limits.publishableKey && consumeRateLimit(limits.publishableKey, keyId, announced)
+}
+
+/**
+ * The same for a request that the hook refuses, from whose buckets nothing is taken: both are
+ * looked at before one is taken from.
+ */
+function takeBrowserLimits(
+  limits: PublishableLimits,
+  request: BrowserRequest,
+  reply: HeaderWriter,
+): boolean {
+  const address = findVisitorAddress(limits, request)
+  const taken: [RateLimit, string, HeaderWriter][] = []
+  if (limits.browser && address !== null) taken.push([limits.browser.limit, address, reply])
+  const announced = address === null ? reply : NO_HEADERS
+  const keyId = request.browser?.keyId ?? ''
+  if (limits.publishableKey) taken.push([limits.publishableKey, keyId, announced])
+  if (taken.some(([{ limiter }, key]) => limiter.peek(key).waitSeconds > 0)) return false
+  return taken.every(one => takeRateLimit(...one))
 }
 
 export interface WithdrawalLimits {

@@ -60,12 +60,13 @@ export function toMember(place: Place, owner: UntrustedObject, name: string): Me
 
 /** Names that may hold identifiers are left out of the path. */
 function toField(path: string, name: string, { isPlain }: NameMeaning): string {
-  const isSafe = (isPlain && LETTERS.test(name)) || SAFE_NAME.test(name)
+  const isSafe = (isPlain && (WORDS.test(name) || LETTERS.test(name))) || SAFE_NAME.test(name)
   const safe = isSafe ? name : '*'
   return path === '' ? safe : `${path}.${safe}`
 }
 
-/** Known words without digits, `@` and the like are no identifier. */
+/** Known words without digits, `@` and the like are no identifier. Most are of the first form. */
+const WORDS = /^[a-z]+(?:_[a-z]+)*$/
 const LETTERS = /^[\p{L}_$][\p{L}\s_$:.&()-]*$/u
 const SAFE_NAME = /^\d{1,3}$|^(?=(?:\D*\d){0,6}\D*$)(?!.*[0-9a-f]{16})[A-Za-z_$][\w$-]{0,63}$/
 

@@ -81,22 +81,37 @@ export type CapturedAt = Date | 'missing' | 'invalid'
 export function parseCapturedAt(value: unknown): CapturedAt {
   if (value === undefined || value === null) return 'missing'
   if (typeof value !== 'string') return 'invalid'
+  if (value === last.text) return new Date(last.milliseconds)
   const parts = RFC_3339_DATE_TIME.exec(value)
   if (parts === null) return 'invalid'
   const [, year, month, day] = parts
   // Date would turn 30 February into a day of March.
   if (Number(day) > daysInMonth(Number(year), Number(month))) return 'invalid'
-  return new Date(value)
+  const captured = new Date(value)
+  last = { text: value, milliseconds: captured.getTime() }
+  return captured
 }
+
+/** The time that was read last: an event's is read for its decision and for its record. */
+let last = { text: '', milliseconds: 0 }
 
 /**
  * The time as ISO 8601 in UTC. Null if it is missing, invalid, or later than the receipt: a future
  * time would override every later withdrawal.
  */
 export function toCredibleTime(captured: CapturedAt, receivedAt: Date): string | null {
-  if (!(captured instanceof Date)) return null
-  return isLaterThan(captured, receivedAt) ? null : captured.toISOString()
+  if (!(captured instanceof Date) || isLaterThan(captured, receivedAt)) return null
+  const isLast = captured.getTime() === last.milliseconds && isCanonical(last.text)
+  return isLast ? last.text : captured.toISOString()
 }
+
+/** Whether an RFC 3339 time is written as `toISOString` writes it, which takes 0.9 µs. */
+function isCanonical(text: string): boolean {
+  return text.length === CANONICAL_CHARACTERS && text.endsWith('Z')
+}
+
+/** With three digits of a second. */
+const CANONICAL_CHARACTERS = 24
 
 /**
  * Whether a consent overrules an opt-out. It must be captured later by more than the clock

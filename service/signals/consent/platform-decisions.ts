@@ -54,8 +54,10 @@ function withOldestConsent(
   all: readonly ConsentDecision[],
 ): ConsentDecision {
   if (decision.outcome !== 'granted') return decision
-  const times = all.flatMap(one => (one.outcome === 'granted' ? [one.captured_at ?? ''] : []))
-  const [oldest = decision.captured_at ?? ''] = times.sort()
+  let oldest = decision.captured_at ?? ''
+  for (const { outcome, captured_at } of all) {
+    if (outcome === 'granted' && (captured_at ?? '') < oldest) oldest = captured_at ?? ''
+  }
   if (oldest === (decision.captured_at ?? '')) return decision
   return { ...decision, captured_at: oldest === '' ? null : oldest }
 }
@@ -95,9 +97,10 @@ function describeOthers(
   decision: AcceptedDecision,
   decisions: PlatformDecisions,
 ): Record<string, StoredPlatformDecision> | null {
+  const different = [...decisions].filter(([, other]) => other !== decision)
+  if (different.length === 0) return null
   const own = toPlatformDecision(decision)
-  const others = [...decisions]
-    .filter(([, other]) => other !== decision)
+  const others = different
     .map(([name, other]) => [name, toPlatformDecision(other)] as const)
     .filter(([, other]) => !isAlike(other, own))
   return others.length === 0 ? null : Object.fromEntries(others)
@@ -130,7 +133,11 @@ function isRestricted(decision: ConsentDecision): boolean {
 
 /** Omits inputs without a signal. */
 function omitAbsentSignals(inputs: ConsentSignals): Partial<ConsentSignals> {
-  return Object.fromEntries(Object.entries(inputs).filter(([, { why }]) => why !== 'no_signal'))
+  const said: Partial<ConsentSignals> = {}
+  for (const name of Object.keys(inputs) as (keyof ConsentSignals)[]) {
+    if (inputs[name].why !== 'no_signal') said[name] = inputs[name]
+  }
+  return said
 }
 
 /** The stored decisions about platforms that differ from that about the event. */

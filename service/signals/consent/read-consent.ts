@@ -267,7 +267,8 @@ const LEVELS = /^\d(?:[,|]\d)*:(?:[\da-f]{16,}|:.*)$/i
 function visitText(statements: ConsentStatements, place: Place, member: Member): void {
   const { meaning } = member
   const raw = member.value as string
-  const text = decodePercents(raw).replace(QUOTED, '$1')
+  const decodedText = decodePercents(raw)
+  const text = decodedText.startsWith('"') ? decodedText.replace(QUOTED, '$1') : decodedText
   const decoded = { ...member, value: text }
   const answer = readMemberAnswer(place, decoded)
   // "1" is an answer, or the number of a category.

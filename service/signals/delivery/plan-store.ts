@@ -6,6 +6,7 @@ import {
   type BatchColumn,
   type BatchWrite,
   COUNTER_SHARD,
+  timeColumn,
   utcDay,
 } from '../../runtime/db/sql-fragments.ts'
 import type { StoreNodes } from '../../runtime/db/store-nodes.ts'
@@ -47,7 +48,7 @@ const OWN_COLUMNS: BatchColumn<PlannedDelivery>[] = [
   { name: 'status', type: 'text', text: plan => plan.status },
   { name: 'status_reason', type: 'text', text: plan => plan.statusReason },
   { name: 'is_test', type: 'boolean', text: plan => (plan.isTest ? 't' : 'f') },
-  { name: 'due_at', type: 'timestamptz', text: plan => plan.dueAt?.toISOString() ?? null },
+  timeColumn('due_at', plan => plan.dueAt ?? null),
 ]
 
 const NUMBERED_COLUMNS: BatchColumn<NumberedDelivery>[] = [

@@ -154,16 +154,18 @@ export function recodeDigests<From, To>(
   return recoded
 }
 
-const HEX_DIGEST = /^[0-9a-f]{64}$/
+const DIGEST_BYTES = 32
 const BASE64URL_DIGEST = /^[\w-]{43}$/
 
+/** One buffer for all, so that nothing is allocated but the text. */
+const scratch = Buffer.alloc(DIGEST_BYTES)
+
+/** Hexadecimal digests are in lower case. Bytes are written up to the first other character. */
 export function encodeDigest(digest: string): string {
-  return HEX_DIGEST.test(digest) ? Buffer.from(digest, 'hex').toString('base64url') : digest
+  const isHex = digest.length === 2 * DIGEST_BYTES && scratch.write(digest, 'hex') === DIGEST_BYTES
+  return isHex ? scratch.toString('base64url') : digest
 }
 
-const scratch = Buffer.alloc(32)
-
-/** One buffer for all, so that nothing is allocated but the text. */
 export function decodeDigest(digest: string): string {
   if (!BASE64URL_DIGEST.test(digest)) return digest
   scratch.write(digest, 'base64url')

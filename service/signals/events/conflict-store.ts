@@ -111,9 +111,9 @@ function buildConflictValues<Value>(
 ): Value[] {
   const withdrawals = new Assumptions()
   const erasures = new Assumptions()
-  for (const [index, { trackerId, ...event }] of events.entries()) {
-    withdrawals.add(trackerId, event.assumedNotWithdrawn, index + 1)
-    erasures.add(trackerId, event.assumedNotErased ?? [], index + 1)
+  for (const [index, event] of events.entries()) {
+    withdrawals.add(event.trackerId, event.assumedNotWithdrawn, index + 1)
+    erasures.add(event.trackerId, event.assumedNotErased ?? [], index + 1)
   }
   return [
     ...toParameters(WITHDRAWAL_CHECK_COLUMNS, withdrawals.keys),

@@ -57,7 +57,9 @@ function listGroups({ digests, lookup }: PersonIdentifiers, key: IdentifyingKey)
 /** The digests of a visitor ID: as a group, because they are of one value. */
 function listVisitorGroup({ visitorId, lookup }: PersonIdentifiers): string[] {
   if (visitorId === null) return []
-  return [...new Set([...listVisitorDigests(visitorId), ...(lookup?.visitor_id?.flat() ?? [])])]
+  const own = listVisitorDigests(visitorId)
+  const others = lookup?.visitor_id
+  return others === undefined ? own : [...new Set([...own, ...others.flat()])]
 }
 
 /** All distinct digests by which a deletion request can name the person of an event. */
@@ -118,9 +120,9 @@ export function digestVisitorId(visitorId: string): string {
 export function listVisitorDigests(visitorId: string): string[] {
   const digest = parseVisitorDigest(visitorId)
   if (digest !== null) return [digest]
-  return [...new Set([normalizeText(visitorId), ...listCallerIdForms(visitorId)])].map(
-    hashIdentifier,
-  )
+  const text = normalizeText(visitorId)
+  const others = listCallerIdForms(visitorId).filter(form => form !== text)
+  return [text, ...others].map(hashIdentifier)
 }
 
 /** All lookup digests of an event, from its members as sent. */
@@ -148,6 +150,8 @@ function computeVisitorLookup(visitorId = ''): Pick<LookupDigests, 'visitor_id'>
 
 /** The email address or the phone number that a visitor ID is, as a reader would see it. */
 function readVisitorIdentifier(visitorId: string): { key: 'em' | 'ph'; text: string } | null {
+  // Most IDs need neither to be decoded nor to be searched.
+  if (PLAIN_ID.test(visitorId)) return null
   const decoded = decodePercentEncoding(visitorId)
   const visible = removeInvisible(decoded).normalize('NFKC')
   if (visible.includes('@')) {
@@ -156,6 +160,8 @@ function readVisitorIdentifier(visitorId: string): { key: 'em' | 'ph'; text: str
   }
   return isInternationalPhone(visible) ? { key: 'ph', text: visible } : null
 }
+
+const PLAIN_ID = /^[\w.:-]*$/
 
 /** The digest that a visitor ID is, such as that of an email address. Null for any other ID. */
 function parseVisitorDigest(visitorId: string): string | null {

@@ -60,7 +60,7 @@ export function collectClickIds(
   refusedVendors: ReadonlySet<string> = NO_VENDORS,
 ): CollectedClickIds {
   const { clickIds, dropped } = selectClickIds(click_ids)
-  for (const { name, vendor } of CLICK_ID_SOURCES) {
+  for (const { name, vendor } of refusedVendors.size === 0 ? [] : CLICK_ID_SOURCES) {
     if (!refusedVendors.has(vendor) || !Object.hasOwn(clickIds, name)) continue
     delete clickIds[name]
     recordDropped(dropped, `click_ids.${name}`, DROP_REASONS.refusedClick)
@@ -68,13 +68,14 @@ export function collectClickIds(
   const url = splitUrl(event_source ?? '')
   if (url.query === '') return { clickIds, dropped, eventSource: event_source }
   const kept: string[] = []
-  for (const part of url.query.split('&')) {
+  const parts = url.query.split('&')
+  for (const part of parts) {
     const rule = findParameterRule(part)
     const isRefused = rule !== undefined && refusedVendors.has(rule.vendor)
     if (rule !== undefined && !isRefused) addParameter(clickIds, rule, part)
     if (!isRefused) kept.push(part)
   }
-  if (kept.join('&') === url.query) return { clickIds, dropped, eventSource: event_source }
+  if (kept.length === parts.length) return { clickIds, dropped, eventSource: event_source }
   recordDropped(dropped, 'event_source', DROP_REASONS.refusedClick)
   const query = kept.length > 0 ? `?${kept.join('&')}` : ''
   return { clickIds, dropped, eventSource: `${url.page}${query}${url.fragment}` }

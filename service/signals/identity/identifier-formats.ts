@@ -125,7 +125,7 @@ export function looksLikeUnsupportedHash(prepared: string): boolean {
  * IDs must keep their digests.
  */
 export function normalizeText(text: string): string {
-  return text.normalize('NFC').trim().toLowerCase()
+  return (IS_ASCII.test(text) ? text : text.normalize('NFC')).trim().toLowerCase()
 }
 
 /**
@@ -144,7 +144,7 @@ export function prepareCallerIdInCase(text: string): string {
 /** The exact text of an ID of a person that is digested. Null for blank text and placeholders. */
 export function normalizeCallerId(prepared: string): string | null {
   if (prepared === '' || isPlaceholder(prepared)) return null
-  return prepared.replace(/\s+/g, '')
+  return /\s/.test(prepared) ? prepared.replace(/\s+/g, '') : prepared
 }
 
 /**

@@ -22,13 +22,18 @@ export function computeLookupDigests(
   const lookup: LookupDigests = {}
   const { members, contextOf } = readUserData(userData, times)
   for (const { meaning, values, address } of members) {
-    const key = LOOKUP_KEYS.find(known => known === meaning.key)
-    if (key === undefined || meaning.kind !== 'hashed') continue
-    for (const value of values.slice(0, FIELD_VALUES_MAX)) {
-      addGroup(lookup, key, digestValue(key, value, { meaning, context: contextOf(address) }))
+    if (meaning.kind !== 'hashed' || !isLookupKey(meaning.key)) continue
+    const { key } = meaning
+    const context = contextOf(address)
+    for (let index = 0; index < values.length && index < FIELD_VALUES_MAX; index += 1) {
+      addGroup(lookup, key, digestValue(key, values[index], { meaning, context }))
     }
   }
   return lookup
+}
+
+function isLookupKey(key: string): key is LookupKey {
+  return (LOOKUP_KEYS as readonly string[]).includes(key)
 }
 
 interface ValueReading {
@@ -62,8 +67,11 @@ function identifiesSomeone(digest: string): boolean {
 function addGroup(lookup: LookupDigests, key: LookupKey, group: string[]): void {
   const [first] = group
   if (first === undefined) return
-  lookup[key] ??= []
   const groups = lookup[key]
+  if (groups === undefined) {
+    lookup[key] = [group]
+    return
+  }
   // A value that is sent twice, or as text and as its digest, has the longer of the two groups.
   const known = groups.findIndex(one => one[0] === first)
   if (known === -1 && groups.length < FIELD_VALUES_MAX) groups.push(group)

@@ -29,8 +29,11 @@ interface LookupContext {
  * the same value, so a person who is erased under one is erased under all.
  */
 export function listLookupForms(key: LookupKey, text: string, context: LookupContext): string[] {
-  const forms = LIST_FORMS[key](text, context)
-  return [...new Set(forms.filter(form => form !== null))]
+  const distinct: string[] = []
+  for (const form of LIST_FORMS[key](text, context)) {
+    if (form !== null && !distinct.includes(form)) distinct.push(form)
+  }
+  return distinct
 }
 
 /**
@@ -44,7 +47,8 @@ const LIST_FORMS: Record<
   em: text => {
     const email = normalizeEmail(normalizeIdentifier(text))
     if (email === null) return []
-    return [email, removeGmailDots(email), normalizeEmail(normalizeVisible(text))]
+    const visible = normalizeVisible(text)
+    return [email, removeGmailDots(email), visible === email ? null : normalizeEmail(visible)]
   },
   ph: (text, { country, isNewlyRead }) => {
     const prepared = normalizeIdentifier(text)
@@ -59,13 +63,16 @@ const LIST_FORMS: Record<
 /** The forms of an ID of the caller: as `external_id` today, and as versions before digested it. */
 export function listCallerIdForms(text: string): string[] {
   const id = normalizeCallerId(prepareCallerId(text))
-  return id === null ? [] : [...new Set([id, normalizeText(text)])]
+  if (id === null) return []
+  const earlier = normalizeText(text)
+  return earlier === id ? [id] : [id, earlier]
 }
 
 /** Google digests addresses of these two domains without the dots of the local part. */
 const GMAIL = /^(.+)(@(?:gmail|googlemail)\.com)$/
 
 function removeGmailDots(email: string): string | null {
+  if (!email.endsWith('mail.com')) return null
   const [, local, domain] = GMAIL.exec(email) ?? []
   const bare = local?.replaceAll('.', '')
   return bare ? `${bare}${domain}` : null

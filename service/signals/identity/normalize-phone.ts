@@ -35,6 +35,9 @@ const SEPARATORS = /[_|[\]{}\u00b7\u2022\p{Pd}]+/gu
  */
 export function normalizePhone(text: string, country: string | null): string | null {
   if (text.length > PHONE_CHARACTERS_MAX) return null
+  // In this form nothing is to be prepared.
+  const plain = parsePlainInternational(text)
+  if (plain !== null) return plain
   const number = text.normalize('NFKC').replace(/^tel:/i, '').replace(SEPARATORS, '-').trim()
   if (number.startsWith('+')) return parseValidDigits(number.replace(PLUS_AND_00, '+'), null)
   const national = country === null ? null : parseValidDigits(number, country)
@@ -88,7 +91,7 @@ const NATIONAL_DIGITS_MAX = 17
  * when the library is to be asked. `normalize-phone.property.test.ts` compares the two.
  */
 function parsePlainInternational(number: string): string | null {
-  if (!PLAIN_INTERNATIONAL.test(number)) return null
+  if (!number.startsWith('+') || !PLAIN_INTERNATIONAL.test(number)) return null
   const digits = number.replace(/\D+/g, '')
   for (let length = 1; length <= CALLING_CODE_DIGITS_MAX; length += 1) {
     const plan = getNumberingPlan(digits.slice(0, length))

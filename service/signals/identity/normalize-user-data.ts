@@ -290,10 +290,9 @@ const USER_AGENT_INPUT_CHARACTERS_MAX = 8_192
 
 /** Verbatim but for what a database or a header cannot carry: controls and broken surrogates. */
 function cleanUserAgent(text: string): string | null {
-  const readable = text
-    .slice(0, USER_AGENT_INPUT_CHARACTERS_MAX)
-    .replace(/\p{Cc}+/gu, '')
-    .trim()
+  const given = text.slice(0, USER_AGENT_INPUT_CHARACTERS_MAX)
+  if (/^[ -~]*$/.test(given)) return given.trim().slice(0, USER_AGENT_CHARACTERS_MAX) || null
+  const readable = given.replace(/\p{Cc}+/gu, '').trim()
   const kept = readable.slice(0, USER_AGENT_CHARACTERS_MAX)
   // The cut may part a surrogate pair; half of one is no text.
   return kept.replace(/\p{Cs}+/gu, '') || null

@@ -153,7 +153,9 @@ async function prepareEvent(request: EventRequest): Promise<PreparedEvent> {
   const { counted, ignored } = isPageWithdrawal
     ? ignoreIdentifiers(validated.submission)
     : { counted: validated.submission, ignored: [] }
-  const { submission, freeText } = await redactFreeText(request, counted, eventId)
+  const { submission, freeText } = holdsIdentifiers(counted)
+    ? await redactFreeText(request, counted, eventId)
+    : { submission: counted, freeText: null }
   const draft = draftEvent(submission, {
     trackerId,
     eventId,
@@ -182,8 +184,7 @@ async function redactFreeText(
   { erasureKey, tracker: { trackerId } }: EventRequest,
   submission: EventSubmission,
   eventId: string,
-): Promise<{ submission: EventSubmission; freeText: FreeTextRedaction | null }> {
-  if (!holdsIdentifiers(submission)) return { submission, freeText: null }
+): Promise<{ submission: EventSubmission; freeText: FreeTextRedaction }> {
   const key = await erasureKey()
   const keyed = createKeyedTokenMaker(key, trackerId)
   const random = createRandomTokenMaker()

@@ -62,13 +62,13 @@ async function commitEvents(
 ): Promise<CommitOutcome[]> {
   const firsts = selectFirstByKey(drafts)
   const inserted = await storeDrafts(context, firsts)
+  if (inserted.size === drafts.length) return drafts.map(() => ({ isNew: true }))
 
   const isNew = (draft: EventDraft) => {
     const key = formatEventKey(draft)
     return inserted.has(key) && firsts.get(key) === draft
   }
   const duplicates = drafts.filter(draft => !isNew(draft))
-  if (duplicates.length === 0) return drafts.map(() => ({ isNew: true }))
   const differing = await recordDuplicates(context, duplicates)
   return drafts.map(draft =>
     differing.has(draft) ? { isNew: false, isDiffering: true } : { isNew: isNew(draft) },

@@ -22,10 +22,15 @@ import { digestEventId, type EventRow, toEventRows } from '../events/event-colum
 import { type EventRecord, type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
 import { WITHDRAWAL_WRITE } from '../events/withdrawal-store.ts'
 
-/** Returns the numbers of the new records and of the conflicting ones. */
+/**
+ * Returns the numbers of the new records and of the conflicting ones. Null stands for all records,
+ * which is nearly always the case: the driver takes 5 µs to read a number.
+ */
 const INSERT_EVENTS = `
   with ${buildAppendCtes(1)},${planExpressions(APPEND_PARAMETER_COUNT + 1)}
-  select array(select number::integer from accepted) as accepted,
+  select
+    case when (select count(*) from accepted) < (select count(*) from entry)
+      then array(select number::integer from accepted) end as accepted,
     array(select number::integer from conflicts) as conflicts`
 
 export interface EventKey {
@@ -123,7 +128,8 @@ async function insertInOneStatement(
   // The driver's query object may stay in memory until a major garbage collection. Release its
   // parameters, 3.3 KB per event: they alone caused such a collection every 3,000 events.
   values.length = 0
-  return rows[0]
+  const { accepted, conflicts } = rows[0]
+  return { accepted: accepted ?? records.map((_, index) => index + 1), conflicts }
 }
 
 /** A connection in a transaction. */

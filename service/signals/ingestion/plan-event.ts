@@ -296,5 +296,5 @@ function decideDeliveryStatus(
 
 /** A page URL without its query and fragment, which hold click IDs and details of the visitor. */
 function stripQueryAndFragment(eventSource: string | null): string | null {
-  return eventSource && (/^[^?#]*/.exec(eventSource)?.[0] ?? null)
+  return eventSource?.split(/[?#]/, 1)[0] ?? null
 }

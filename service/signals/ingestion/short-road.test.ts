@@ -33,6 +33,7 @@ async function send(service: TestService, form: RequestForm, path: string) {
         .replaceAll('{path}', path)
         .replaceAll('{query}', path.slice(PATH.length))
         .replaceAll('{secret}', service.tracker.trackerSecret)
+        .replaceAll('{key}', service.tracker.publishableKey)
         .replaceAll('{id}', id),
       'latin1',
     )
@@ -96,9 +97,9 @@ function linesOf(service: TestService, requestIds: readonly string[]): unknown[]
 
 async function sendBoth(service: TestService, form: RequestForm) {
   const { shortRoad } = service.server.app
-  const ofWhole = await send(service, form, `${PATH}${QUERY}`)
   for (;;) {
-    // The secret is known for half a second.
+    // The secret and the key are known for half a second.
+    const ofWhole = await send(service, form, `${PATH}${QUERY}`)
     await service.read('none')
     const before = shortRoad.taken
     const ofShort = await send(service, form, PATH)

@@ -167,10 +167,36 @@ export function addCurrencyCodeError(errors: FieldErrorList, field: string, code
 function addContentsErrors(errors: FieldErrorList, contents: unknown): void {
   if (!Array.isArray(contents)) return
   const field = 'value_data.contents'
-  if (Buffer.byteLength(JSON.stringify(contents)) > CONTENTS_BYTES_MAX) {
+  if (mayExceed(contents, CONTENTS_BYTES_MAX) && byteLengthOf(contents) > CONTENTS_BYTES_MAX) {
     errors.add(field, `The ${field} field must not be greater than 16 KiB.`, 'too_large')
   }
   addUnsafeNumberError(errors, field, contents)
+}
+
+function byteLengthOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value))
+}
+
+/** The most that JSON takes for a number, `false` or `null`, and for a character of a text. */
+const [VALUE_BYTES_MAX, CHARACTER_BYTES_MAX, MARKS_BYTES] = [25, 6, 4]
+
+/** Whether the JSON of a value may be longer. Most are far shorter, and need not be written. */
+function mayExceed(value: unknown, bytesMax: number): boolean {
+  let bytes = 0
+  const add = (one: unknown): void => {
+    if (bytes > bytesMax) return
+    if (typeof one === 'string') bytes += one.length * CHARACTER_BYTES_MAX + MARKS_BYTES
+    else if (typeof one !== 'object' || one === null) bytes += VALUE_BYTES_MAX
+    else {
+      bytes += MARKS_BYTES
+      for (const name in one) {
+        bytes += name.length * CHARACTER_BYTES_MAX + MARKS_BYTES
+        add((one as UntrustedObject)[name])
+      }
+    }
+  }
+  add(value)
+  return bytes > bytesMax
 }
 
 function addContentIdErrors(errors: FieldErrorList, ids: unknown): void {
@@ -206,7 +232,7 @@ function addCustomPropertyErrors(errors: FieldErrorList, properties: unknown): v
     const sentence = `The ${field} field must not be nested deeper than ${levels} levels.`
     errors.add(field, sentence, 'too_deep')
   }
-  if (Buffer.byteLength(JSON.stringify(properties)) > CUSTOM_PROPERTIES_BYTES_MAX) {
+  if (byteLengthOf(properties) > CUSTOM_PROPERTIES_BYTES_MAX) {
     errors.add(field, `The ${field} field must not be greater than 8 KiB.`, 'too_large')
   }
   for (const name of Object.keys(properties)) {
