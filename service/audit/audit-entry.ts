@@ -46,6 +46,7 @@ export const AUDIT_ACTIONS = [
   'webhook.disabled',
   'test_mode.switched',
   'test_purchase.sent',
+  'report.made',
   'deliveries.replayed',
   'user_data.erased',
   'withdrawals.lifted',

@@ -89,6 +89,7 @@ const ROWS: Record<string, Row> = {
   downloadMatchQuality: reading,
   listReconciliations: reading,
   downloadReconciliations: reading,
+  makeReconciliation: changing,
   watchEvents: reading,
 }
 
@@ -110,6 +111,11 @@ const BODIES: Record<string, object> = {
   },
 }
 
+function bodyOf(operationId: string, params: Record<string, string>): object | undefined {
+  if (operationId !== 'makeReconciliation') return BODIES[operationId]
+  return { date: '2026-11-21', destination_id: params.destination }
+}
+
 it('enforces the permission table for every operation and role', async test => {
   const service = await startTestService(test)
   const found: Record<string, Partial<Row>> = {}
@@ -124,7 +130,7 @@ it('enforces the permission table for every operation and role', async test => {
         /:(\w+)/g,
         (_, name) => params[name] ?? '',
       )
-      const body = BODIES[operationId]
+      const body = bodyOf(operationId, params)
       const reply = await clients[role].call(method, path, body ? { body } : {})
       found[operationId] = { ...found[operationId], [role]: reply.status }
       const described = responses[reply.status]
@@ -147,7 +153,7 @@ it('answers 404 for the tracker of another workspace, to its owner as well', asy
   const ofTrackers = OPERATIONS.filter(({ url }: { url: string }) => url.includes(':tracker'))
   for (const { method, url, config } of ofTrackers) {
     const path = `${SESSION_API_PATH}${url}`.replaceAll(/:(\w+)/g, (_, name) => params[name] ?? '1')
-    const body = BODIES[config.operationId]
+    const body = bodyOf(config.operationId, { destination: other.tracker.destinationId })
     const reply = await owner.client.call(method, path, body ? { body } : {})
     assert.equal(reply.status, 404, config.operationId)
   }

@@ -146,6 +146,7 @@ const AUDIT_ACTION_LABELS: Record<AuditAction, string> = {
   'webhook.disabled': 'Webhook turned off after failures',
   'test_mode.switched': 'Test mode switched',
   'test_purchase.sent': 'Test purchase sent',
+  'report.made': 'Reconciliation report made',
   'deliveries.replayed': 'Deliveries replayed',
   'user_data.erased': 'User data erased',
   'withdrawals.lifted': 'Withdrawals of pages lifted',

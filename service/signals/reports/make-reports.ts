@@ -126,9 +126,10 @@ export async function refreshReports(
 
 /**
  * Makes, stores and returns the report of one destination and UTC day. Without counts of the
- * platform the report is `unavailable`, and a stored report with counts stays.
+ * platform the report is `unavailable`, and a stored report with counts stays. The report of a day
+ * that has not ended has what both sides know so far; the scheduled one replaces it.
  */
-async function makeReport(
+export async function makeReport(
   context: ReportContext,
   destination: Destination,
   day: string,

@@ -83,6 +83,49 @@ function missingKey(
   ]
 }
 
+/** Identifiers to name for one event name. A longer list is not read. */
+const MISSING_KEYS_MAX = 3
+
+/**
+ * What to send more often by the coverage of now: it needs no score of the platform. `told` is the
+ * advice of the newest score, which has the gain that the platform expects for some identifier.
+ */
+export function adviseMissingKeys(
+  coverage: readonly EventNameCoverage[],
+  matchKeys: readonly MatchKey[],
+  told: readonly Pick<MatchAdvice, 'event_name' | 'key' | 'possible_gain_percent'>[],
+): MatchAdvice[] {
+  return coverage.slice(0, NAMES_MAX).flatMap(ours =>
+    matchKeys
+      .filter(({ key, enoughPercent }) => (ours.keys[key] ?? 0) < enoughPercent)
+      .map(({ key, from }) => {
+        const same = told.find(one => one.event_name === ours.event_name && one.key === key)
+        const gain = same?.possible_gain_percent ?? null
+        const sentence = `${displayName(ours)}: ${describeMissing(ours, key)}: send ${from}. `
+        const effect =
+          gain === null
+            ? 'The platform can match these events by it then; it names no expected gain.'
+            : `The platform expects up to ${gain} % more matched conversions.`
+        const kind = 'send_more' as const
+        return {
+          event_name: ours.event_name,
+          key,
+          kind,
+          sentence: `${sentence}${effect}`,
+          possible_gain_percent: gain,
+        }
+      })
+      .toSorted((a, b) => (b.possible_gain_percent ?? 0) - (a.possible_gain_percent ?? 0))
+      .slice(0, MISSING_KEYS_MAX),
+  )
+}
+
+function describeMissing({ events, keys }: EventNameCoverage, key: string): string {
+  const share = keys[key] ?? 0
+  if (share === 0) return events === 1 ? `the event has no ${key}` : `no event has ${key}`
+  return `${Math.round((100 - share) * 10) / 10} % of ${events} events have no ${key}`
+}
+
 /** Names come from callers, so they are reduced to one short line. */
 function displayName({ event_name: name }: EventNameCoverage): string {
   return name.replace(/[\p{C}\p{Z}]+/gu, ' ').slice(0, NAME_CHARACTERS_MAX)
