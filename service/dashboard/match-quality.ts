@@ -8,7 +8,8 @@ import { destinationView } from '../signals/delivery/destination-resource.ts'
 import { listDestinations } from '../signals/delivery/destination-store.ts'
 import { countMatchKeys } from '../signals/delivery/sent-counts-store.ts'
 import type { PlatformRegistry } from '../signals/platforms/registry.ts'
-import { computeMatchCoverage, FINE_SCORE_MIN } from '../signals/reports/match-quality.ts'
+import { findThresholds } from '../signals/reports/alert-threshold-store.ts'
+import { computeMatchCoverage } from '../signals/reports/match-quality.ts'
 import { adviseMissingKeys } from '../signals/reports/match-quality-advice.ts'
 import {
   type DayRange,
@@ -38,6 +39,7 @@ export async function readMatchQuality(
   const scores = await findScores(database, trackerId, range)
   const failures = await findFailedReadings(database, trackerId)
   const from = subtractDays(new Date(`${range.to}T00:00:00Z`), COVERAGE_DAYS_BACK)
+  const { scoreMin } = await findThresholds(database, workspaceId)
   const destinations: MatchQualityReport['destinations'] = []
   for (const destination of await listDestinations(database, trackerId)) {
     const { id: destinationId, platform } = destination
@@ -62,7 +64,7 @@ export async function readMatchQuality(
         : null,
     })
   }
-  return { ...range, alert_below: FINE_SCORE_MIN, destinations }
+  return { ...range, alert_below: Number(scoreMin), destinations }
 }
 
 function scoreView({ measuredOn, score, weekOverWeekChange, alerted }: StoredScore) {

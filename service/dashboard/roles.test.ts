@@ -81,6 +81,10 @@ const ROWS: Record<string, Row> = {
   getEventFlow: reading,
   listIssues: reading,
   listRefusals: reading,
+  getIssueSamples: reading,
+  changeIssue: changing,
+  getAlertThresholds: reading,
+  changeAlertThresholds: changing,
   eraseUserData: { ...managing, owner: 200, admin: 200 },
   listErasureReceipts: reading,
   listPageWithdrawals: reading,
@@ -104,6 +108,14 @@ const BODIES: Record<string, object> = {
   changeDestination: { name: 'Main dataset', paused: true },
   replaceCredential: { access_token: 'another-token' },
   switchTestMode: { enabled: true },
+  changeIssue: { state: 'muted' },
+  changeAlertThresholds: {
+    score_min: 5,
+    score_fall: 1.5,
+    unexplained_events: 20,
+    unexplained_percent: 2.5,
+    unreachable_minutes: 30,
+  },
   eraseUserData: { identifier_hash: 'a'.repeat(64), identifier_type: 'email' },
   liftPageWithdrawals: {
     withdrawal_ids: ['019aa6a5-b000-7f3c-9a41-2f0c4a1c7c11'],
@@ -184,10 +196,19 @@ async function createScenario(service: TestService): Promise<Scenario> {
     body: samplePurchase(),
   })
   assert.equal(status, 202)
+  await service.database.pool.query(
+    `insert into delivery_issues (tracker_id, destination_id, day, class, code, subcode, reason,
+       slot, attempts, failed, first_at, last_at, event_ids)
+     values ($1, $2, $3::timestamptz, 'permanent', 100, -1, '', 0, 1, 1, $3, $3,
+       '{0:order-1001}')`,
+    [trackerId, destinationId, service.clock.now()],
+  )
+  const issue = ['delivery', destinationId, 'permanent', 100, -1, ''] as const
   const params = {
     workspace: String(workspaceId),
     tracker: trackerId,
     destination: destinationId,
+    issue: Buffer.from(JSON.stringify(issue)).toString('base64url'),
     key: toKeyId(hashToken(tracker.forwardingSecret)),
     kind: 'express',
     event: 'order-1001',

@@ -38,6 +38,7 @@ interface RefusedEvent {
   refusal: Refusal
   requestId: string
   eventId: string | null
+  body: unknown
   at: Date
 }
 
@@ -133,6 +134,7 @@ class EventBatch {
       refusal,
       requestId,
       eventId: event.eventId,
+      body: 'body' in event ? event.body : null,
       at: this.#context.now(),
     })
     const { status, message, errors, headers } = refusal

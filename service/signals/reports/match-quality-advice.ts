@@ -1,6 +1,11 @@
 import type { EventQuality, MatchKey } from '../platforms/platform.ts'
 import type { Alert } from './alert-store.ts'
-import type { EventNameCoverage, MatchAssessment } from './match-quality.ts'
+import {
+  type EventNameCoverage,
+  formatMillionths,
+  type MatchAssessment,
+  toMillionths,
+} from './match-quality.ts'
 
 /** Advice to improve the match quality of one event name; stored with the platform's answer. */
 interface MatchAdvice {
@@ -141,6 +146,8 @@ interface SnapshotInput {
   coverage: readonly EventNameCoverage[]
   /** Our coverage in the snapshot of a week earlier; empty when there is none. */
   coverageBefore: readonly EventNameCoverage[]
+  /** Decimal text: a score below it is low. */
+  scoreMin: string
 }
 
 const POINTS_FALLEN_MIN = 10
@@ -162,11 +169,16 @@ export function evaluateMatchAlerts(snapshot: SnapshotInput): MatchAlertChanges 
   if (hasFallen === false) alerts.resolved.push('emq_fell')
   if (isLow) {
     const sentence =
-      `The event match quality is ${score}, and below 4.0 the platform finds too few of your ` +
-      'customers: follow the advice in the newest snapshot of getEmqReport.'
+      `The event match quality is ${score}, and below ${formatScore(snapshot.scoreMin)} the ` +
+      'platform finds too few of your customers: follow the advice in the newest snapshot of ' +
+      'getEmqReport.'
     alerts.raised.push({ kind: 'emq_low', sentence, details })
   } else alerts.resolved.push('emq_low')
   return alerts
+}
+
+function formatScore(decimal: string): string {
+  return formatMillionths(toMillionths(decimal))
 }
 
 /** The key with the largest drop, of the first event name in both snapshots. */
