@@ -127,7 +127,7 @@ it('shows three events of a delivery issue, what the platform said, and the valu
   })
   assert.ok(body.samples[0].message.length > 0)
   assert.deepEqual(body.at_stake, {
-    values: [{ currency: 'EUR', amount: '79.80', events: 4 }],
+    values: [{ currency: 'EUR', amount: '79.8', events: 4 }],
     is_lower_bound: false,
   })
 })

@@ -161,7 +161,7 @@ export async function findIssueEvents(
   return row?.event_ids ? readSamples(row.event_ids) : null
 }
 
-/** Deliveries that are looked at for their value. */
+/** Deliveries of each kind that are looked at for their value. */
 const VALUED_MAX = 2_000
 
 /** The values of events that did not arrive because of a cause. */
@@ -188,36 +188,41 @@ export async function sumValueAtStake(
     text: VALUE_AT_STAKE,
     values: [trackerId, issue.destinationId, patterns, FAILED_STATUSES, VALUED_MAX],
   })
-  const values = rows.filter(({ currency }) => currency !== null)
-  const found = rows[0]?.found ?? 0
+  const values = rows.filter(({ currency, amount }) => currency !== null && amount !== null)
   return {
     values: values.map(({ currency, amount, events }) => ({ currency, amount, events })),
-    isLowerBound: found >= VALUED_MAX,
+    isLowerBound: (rows[0]?.read ?? 0) >= VALUED_MAX,
   }
 }
 
-/** The order is that of the index: newest failures first, without reading all of a tracker. */
+/**
+ * The rows are limited before they are compared: a text that matches none would else read all that
+ * waits or failed. Their order is that of the index.
+ */
 const VALUE_AT_STAKE = `
-  with stuck as materialized (
-    (select created_at, event_id, space from delivery_queue
-     where tracker_id = $1::uuid and destination_id = $2::uuid and not is_test
-       and last_error::text ~ all($3::text[])
-     limit $5::integer)
+  with queued as materialized (
+    select created_at, event_id, space, is_test, last_error::text as error from delivery_queue
+    where tracker_id = $1::uuid and destination_id = $2::uuid
+    order by next_attempt_at limit $5::integer
+  ), failed as materialized (
+    select created_at, event_id, space, is_test, last_error::text as error, destination_id, status
+    from deliveries
+    where tracker_id = $1::uuid and replayable_until is not null
+    order by replayable_until desc limit $5::integer
+  ), stuck as materialized (
+    select created_at, event_id, space from queued where not is_test and error ~ all($3::text[])
     union all
-    (select created_at, event_id, space from deliveries
-     where tracker_id = $1::uuid and replayable_until is not null and not is_test
-       and status = any($4::text[]) and destination_id = $2::uuid
-       and last_error::text ~ all($3::text[])
-     order by replayable_until desc limit $5::integer)
-  ), chosen as materialized (select * from stuck limit $5::integer)
-  select event.currency, sum(event.amount)::text as amount, count(*) as events,
-    (select count(*) from chosen) as found
-  from chosen
+    select created_at, event_id, space from failed
+    where not is_test and error ~ all($3::text[]) and destination_id = $2::uuid
+      and status = any($4::text[])
+  )
+  select event.currency, trim_scale(sum(event.amount))::text as amount, count(*) as events,
+    greatest((select count(*) from queued), (select count(*) from failed)) as read
+  from stuck
   cross join lateral (
     select value_currency as currency, value_amount as amount from events
-    where tracker_id = $1::uuid and created_at = chosen.created_at
-      and event_id = chosen.event_id and space = chosen.space
+    where tracker_id = $1::uuid and created_at = stuck.created_at
+      and event_id = stuck.event_id and space = stuck.space
     limit 1
   ) event
-  where event.amount is not null
   group by event.currency order by event.currency`
