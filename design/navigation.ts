@@ -24,6 +24,7 @@ export const NAVIGATION: readonly NavigationEntry[] = [
     kind: 'dashboard',
   },
   { label: 'Reports', path: '/w/:workspace/reports', group: 'signals', kind: 'dashboard' },
+  { label: 'Import', path: '/w/:workspace/import', group: 'signals', kind: 'dashboard' },
   { label: 'Privacy', path: '/w/:workspace/privacy', group: 'signals', kind: 'dashboard' },
   { label: 'Keys', path: '/w/:workspace/keys', group: 'signals', kind: 'dashboard' },
   { label: 'Start', path: '/w/:workspace/start', group: 'signals', kind: 'dashboard' },

@@ -47,6 +47,7 @@ export const AUDIT_ACTIONS = [
   'test_mode.switched',
   'test_purchase.sent',
   'report.made',
+  'import.started',
   'issue.muted',
   'issue.resolved',
   'issue.opened',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { DESTINATION_OPERATIONS } from '@signalbox/contract/session/destination-operations.ts'
 import { EVENT_OPERATIONS } from '@signalbox/contract/session/event-operations.ts'
+import { IMPORT_OPERATIONS } from '@signalbox/contract/session/import-operations.ts'
 import { ISSUE_OPERATIONS } from '@signalbox/contract/session/issue-operations.ts'
 import { KEY_OPERATIONS } from '@signalbox/contract/session/key-operations.ts'
 import { LIVE_OPERATIONS } from '@signalbox/contract/session/live-operations.ts'
@@ -16,8 +17,10 @@ import { PageClient } from '../../testing/fixtures/page-client.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { addMember, createTestUser, createTestWorkspace } from '../../testing/fixtures/users.ts'
+import { generateUuidV7 } from '../runtime/util/ids.ts'
 import { hashToken } from '../runtime/util/token-format.ts'
 import { toKeyId } from '../signals/access/tracker-keys.ts'
+import { insertImport } from '../signals/ingestion/import-store.ts'
 
 const ajv = new Ajv({
   strict: false,
@@ -32,6 +35,7 @@ const OPERATIONS = [
   ...DESTINATION_OPERATIONS,
   ...START_OPERATIONS,
   ...ISSUE_OPERATIONS,
+  ...IMPORT_OPERATIONS,
   ...PRIVACY_OPERATIONS,
   ...REPORT_OPERATIONS,
   ...LIVE_OPERATIONS,
@@ -83,6 +87,10 @@ const ROWS: Record<string, Row> = {
   listRefusals: reading,
   getIssueSamples: reading,
   changeIssue: changing,
+  listImports: reading,
+  checkImport: changing,
+  startImport: { ...managing, owner: 201, admin: 201 },
+  importEvents: changing,
   getAlertThresholds: reading,
   changeAlertThresholds: changing,
   eraseUserData: { ...managing, owner: 200, admin: 200 },
@@ -109,6 +117,9 @@ const BODIES: Record<string, object> = {
   replaceCredential: { access_token: 'another-token' },
   switchTestMode: { enabled: true },
   changeIssue: { state: 'muted' },
+  checkImport: { events: [{ event_name: 'Purchase' }] },
+  startImport: { file_name: 'orders.csv', file_digest: 'a'.repeat(64) },
+  importEvents: { events: [samplePurchase({ event_id: 'order-2002' })] },
   changeAlertThresholds: {
     score_min: 5,
     score_fall: 1.5,
@@ -203,11 +214,20 @@ async function createScenario(service: TestService): Promise<Scenario> {
        '{0:order-1001}')`,
     [trackerId, destinationId, service.clock.now()],
   )
+  const importId = generateUuidV7(service.clock.now())
+  await insertImport(service.database, {
+    trackerId,
+    id: importId,
+    fileName: 'orders.csv',
+    fileDigest: 'a'.repeat(64),
+    at: service.clock.now(),
+  })
   const issue = ['delivery', destinationId, 'permanent', 100, -1, ''] as const
   const params = {
     workspace: String(workspaceId),
     tracker: trackerId,
     destination: destinationId,
+    import: importId,
     issue: Buffer.from(JSON.stringify(issue)).toString('base64url'),
     key: toKeyId(hashToken(tracker.forwardingSecret)),
     kind: 'express',

@@ -126,6 +126,18 @@ interface SignalTables {
     path: string
     announced_at: Date
   }
+  imports: {
+    tracker_id: string
+    created_at: Date
+    id: string
+    file_name: string
+    file_digest: string
+    stored: Generated<number>
+    duplicates: Generated<number>
+    refused: Generated<number>
+    blank: Generated<number>
+    finished_at: Date | null
+  }
   issue_states: {
     tracker_id: string
     issue_key: string
@@ -159,6 +171,7 @@ export const SIGNAL_PLACEMENTS: Record<keyof SignalTables, TablePlacement> = {
   tracker_key_uses: 'distributed',
   refusals: 'distributed',
   refusal_values: 'distributed',
+  imports: 'distributed',
   issue_states: 'distributed',
   alert_thresholds: 'reference',
   announced_alerts: 'managed_local',

@@ -13,6 +13,11 @@ import {
   readStageCounts,
 } from '../../service/signals/events/stage-count-store.ts'
 import {
+  addImportCounts,
+  findImport,
+  listImports,
+} from '../../service/signals/ingestion/import-store.ts'
+import {
   countRefusalsByDay,
   countRefusalsByHour,
   findRefusalsOfEvent,
@@ -65,6 +70,7 @@ const ISSUE = {
   subcode: 1,
   reason: '',
 }
+const IMPORT = { trackerId: TRACKER, id: DESTINATION, createdAt: FROM }
 const ISSUE_DAYS = { trackerId: TRACKER, from: LARGE_STORE_DAY }
 
 /** The statements of the dashboard and of reports on counts, and those that keep the counts. */
@@ -107,6 +113,16 @@ export const DASHBOARD_STATEMENTS: Record<string, (database: Database) => Promis
   'sum the value at stake': database =>
     sumValueAtStake(database, { trackerId: TRACKER, issue: ISSUE }),
   'find the thresholds of a tracker': database => findThresholdsOfTracker(database, TRACKER),
+  'list imports': database => listImports(database, { trackerId: TRACKER, limit: 50 }),
+  'find an import': database => findImport(database, IMPORT),
+  'count the rows of an import': database =>
+    addImportCounts(database, IMPORT, {
+      stored: 1,
+      duplicates: 0,
+      refused: 0,
+      blank: 0,
+      finishedAt: null,
+    }),
   'list issues': database => listIssueCounts(database, { ...OF_DAY, from: LARGE_STORE_DAY }),
   'read stage counts': database => readStageCounts(database, OF_DAY),
   'find the first counted hour': database => findFirstCountedHour(database, TRACKER),
@@ -126,6 +142,12 @@ export async function generateCounts({ pool }: Database): Promise<void> {
     `insert into refusals
      select trackers.id, hour, 422, 'field_' || number, 'required', 1, 1, hour, hour, 'req_1', '{}'
      from trackers, ${hours} hour, generate_series(1, 10) number`,
+    [FROM],
+  )
+  await pool.query(
+    `insert into imports (tracker_id, created_at, id, file_name, file_digest)
+     select trackers.id, hour, gen_random_uuid(), 'orders.csv', repeat('a', 64)
+     from trackers, ${hours} hour`,
     [FROM],
   )
   await pool.query(

@@ -147,6 +147,7 @@ const AUDIT_ACTION_LABELS: Record<AuditAction, string> = {
   'test_mode.switched': 'Test mode switched',
   'test_purchase.sent': 'Test purchase sent',
   'report.made': 'Reconciliation report made',
+  'import.started': 'Import of a file started',
   'issue.muted': 'Issue muted',
   'issue.resolved': 'Issue resolved',
   'issue.opened': 'Issue opened again',

@@ -73,6 +73,23 @@ export function batchRoutes(app: ServiceApp, context: BatchContext): void {
   })
 }
 
+/** Accepts the events of a session as those of a back end; each has a result. */
+export async function acceptImported(
+  context: BatchContext,
+  request: Pick<BatchRequest, 'id' | 'url' | 'log' | 'tracker' | 'ip'>,
+  bodies: readonly Record<string, unknown>[],
+): Promise<EventResult[]> {
+  const platforms = await findTrackerPlatforms(context, request.tracker)
+  const batch = new EventBatch(context, { ...request, browser: null, headers: {} }, platforms)
+  return batch.accept(bodies.map(toBatchEvent))
+}
+
+function toBatchEvent(body: Record<string, unknown>): BatchEvent {
+  const { event_id: id } = body
+  const bytes = Buffer.byteLength(JSON.stringify(body))
+  return { bytes, eventId: typeof id === 'string' ? id : null, body }
+}
+
 function refuseIdempotencyKey(): Refusal {
   const field = 'Idempotency-Key'
   const message = 'The Idempotency-Key header names one event: give each event an event_id.'
