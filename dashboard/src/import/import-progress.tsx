@@ -32,9 +32,9 @@ export function ImportProgress({ progress, lineCount, fileName }: ImportProgress
         <Facts
           facts={[
             [isDryRun ? 'Would be stored' : 'Stored', progress.stored],
-            ['Stored before', progress.duplicates],
-            ['Of these too old for the platform', progress.pastWindow],
-            ['Of these kept back by consent', progress.withheld],
+            ['Stored before', isDryRun ? null : progress.duplicates],
+            ['Of these too old for the platform', isDryRun && progress.pastWindow],
+            ['Of these kept back by consent', isDryRun && progress.withheld],
             ['Refused', refused],
             ['Blank', progress.blank],
           ]}

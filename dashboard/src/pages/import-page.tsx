@@ -1,4 +1,4 @@
-import { Button, FileInput, Group, Text } from '@mantine/core'
+import { Button, FileInput, Group, SimpleGrid, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { ErrorNotice } from '../components/error-notice.tsx'
@@ -134,11 +134,13 @@ function Preview({ file, mapping }: { file: ChosenFile; mapping: Mapping }) {
   if (!data) return null
   return (
     <Section title="Preview" description="The first rows as they would be sent.">
-      {data.map((event, index) => (
-        <pre key={index} className="code answer">
-          {typeof event === 'string' ? event : JSON.stringify(event, shorten, 2)}
-        </pre>
-      ))}
+      <SimpleGrid cols={{ base: 1, md: 3 }} spacing="md">
+        {data.map((event, index) => (
+          <pre key={index} className="code answer anywhere">
+            {typeof event === 'string' ? event : JSON.stringify(event, shorten, 2)}
+          </pre>
+        ))}
+      </SimpleGrid>
     </Section>
   )
 }
