@@ -70,17 +70,26 @@ export async function saveThresholds(
   { query }: Transaction,
   { workspaceId, thresholds, at }: ThresholdChange,
 ): Promise<void> {
-  const values = {
-    score_min: thresholds.scoreMin,
-    score_fall: thresholds.scoreFall,
-    unexplained_events: thresholds.unexplainedEvents,
-    unexplained_percent: thresholds.unexplainedPercent,
-    unreachable_minutes: thresholds.unreachableMinutes,
-    updated_at: at,
-  }
   await query
     .insertInto('alert_thresholds')
-    .values({ workspace_id: workspaceId, ...values })
-    .onConflict(conflict => conflict.column('workspace_id').doUpdateSet(values))
+    .values({
+      workspace_id: workspaceId,
+      score_min: thresholds.scoreMin,
+      score_fall: thresholds.scoreFall,
+      unexplained_events: thresholds.unexplainedEvents,
+      unexplained_percent: thresholds.unexplainedPercent,
+      unreachable_minutes: thresholds.unreachableMinutes,
+      updated_at: at,
+    })
+    .onConflict(conflict =>
+      conflict.column('workspace_id').doUpdateSet(({ ref }) => ({
+        score_min: ref('excluded.score_min'),
+        score_fall: ref('excluded.score_fall'),
+        unexplained_events: ref('excluded.unexplained_events'),
+        unexplained_percent: ref('excluded.unexplained_percent'),
+        unreachable_minutes: ref('excluded.unreachable_minutes'),
+        updated_at: ref('excluded.updated_at'),
+      })),
+    )
     .execute()
 }
