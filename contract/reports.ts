@@ -237,7 +237,9 @@ export const EmqSnapshot = named(
       }),
     ),
     alerted: Type.Boolean({
-      description: 'The score fell by 1.0 or more within that week, or is below 4.0.',
+      description:
+        'The score fell by 1.0 or more within that week, or is below 4.0; or by the ' +
+        'thresholds of the workspace.',
     }),
     platform_response: nullable(
       freeForm(

@@ -21,6 +21,10 @@ const SOURCES = [
   'contract/**/*.ts',
   // The browser prepares an identifier by the rules of the service.
   'service/signals/identity/{identifier-formats,normalize-phone}.ts',
+  // Imports map columns as the command line does.
+  'clients/cli/src/{*.ts,import/*.ts}',
+  'clients/sdks/typescript/src/*.ts',
+  'examples/migrate/*.ts',
   'design/*',
   'package-lock.json',
 ]
@@ -58,6 +62,8 @@ export async function buildDashboard(): Promise<boolean> {
     base: DASHBOARD_ASSETS_PATH,
     logLevel: 'warn',
     plugins: [react()],
+    // The one with a Buffer of its own.
+    resolve: { alias: { 'csv-parse/sync': 'csv-parse/browser/esm/sync' } },
     build: {
       outDir: staging,
       emptyOutDir: true,

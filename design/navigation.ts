@@ -22,6 +22,7 @@ export const NAVIGATION: readonly NavigationEntry[] = [
   dashboardPage('Issues', '/issues', 'signals'),
   dashboardPage('Destinations', '/destinations', 'signals', MEMBERS),
   dashboardPage('Reports', '/reports', 'signals'),
+  dashboardPage('Import', '/import', 'signals', MEMBERS),
   dashboardPage('Privacy', '/privacy', 'signals', MEMBERS),
   dashboardPage('Keys', '/keys', 'signals', MEMBERS),
   dashboardPage('Start', '/start', 'signals', MEMBERS),

@@ -11,6 +11,7 @@ import type {
   SubmittedIdentity,
   TargetConfig,
 } from '../service/signals/platforms/platform.ts'
+import { startServer } from './platform-faults.ts'
 
 /** The platform that the suite tests. */
 export interface PlatformUnderTest<Target> {
@@ -150,6 +151,18 @@ export function testPlatformConformance<Target>(
       assert.ok(!JSON.stringify(answer).includes(accessToken))
     })
   }
+
+  it(`${name}: builds the body that it sends, without the token`, async test => {
+    const { url, seen } = await startServer(test, response => void response.end('{}'))
+    const platform = create(url)
+    for (const testCode of [null, 'TEST1']) {
+      const connection = { ...connect(platform), testCode }
+      await platform.send(connection, [event])
+      const built = JSON.stringify(platform.buildBody(connection, [event]))
+      assert.deepEqual(JSON.parse(built), JSON.parse(seen.at(-1)?.body ?? ''))
+      assert.ok(!built.includes(accessToken))
+    }
+  })
 
   it(`${name}: returns an outcome and a reason when the platform is unreachable`, async () => {
     const unreachable = create(await closedAddress())

@@ -253,6 +253,16 @@ export const DeliveryDetails = named(
     attempts: Type.Array(AttemptView, { description: 'The last twenty, oldest first.' }),
     platform_trace_id: nullable(Type.String()),
     last_error: nullable(freeForm('The last error of the platform or of the network.')),
+    request: Type.Object({
+      body: nullable(
+        Type.String({
+          description:
+            'The request with this event as JSON text, rebuilt from what is stored now, with ' +
+            'shortened digests and identifiers and without a credential.',
+        }),
+      ),
+      sentence: Type.String({ description: 'What it is, or why there is none.' }),
+    }),
     window_ends_at: nullable(timestamp('When the platform stops accepting the event.')),
     next_attempt_at: nullable(timestamp('Null if none is planned.')),
     replayed_at: nullable(timestamp('The last replay.')),

@@ -1,6 +1,15 @@
-import { IssueList, IssueQuery, RefusalList, RefusalQuery } from './issues.ts'
+import {
+  AlertThresholds,
+  ChangedIssue,
+  IssueChange,
+  IssueList,
+  IssueQuery,
+  IssueSamples,
+  RefusalList,
+  RefusalQuery,
+} from './issues.ts'
 import { EventFlow, FlowQuery, OverviewQuery, TrackerOverview } from './overview.ts'
-import { ALL_REFUSALS, query } from './session-operation.ts'
+import { ALL_REFUSALS, FOUND_REFUSALS, query, read, write } from './session-operation.ts'
 import { TRACKER_PATH } from './tracker-operations.ts'
 
 /** `?hours=` from 1 to 720, 24 by default. */
@@ -36,4 +45,30 @@ export const listRefusals = query('listRefusals', `${TRACKER_PATH}/refusals`, {
   },
 })
 
-export const ISSUE_OPERATIONS = [getOverview, getEventFlow, listIssues, listRefusals] as const
+/** Of a delivery issue; 404 for an ID that names none. Read when a person looks. */
+export const getIssueSamples = read('getIssueSamples', `${TRACKER_PATH}/issues/:issue/samples`, {
+  200: IssueSamples,
+  ...FOUND_REFUSALS,
+})
+
+/** Mutes, resolves or opens an issue of the last 30 days. A resolved one opens by itself. */
+export const changeIssue = write('changeIssue', `PUT ${TRACKER_PATH}/issues/:issue`, {
+  body: IssueChange,
+  response: { 200: ChangedIssue, ...ALL_REFUSALS },
+})
+
+const THRESHOLDS_PATH = '/workspaces/:workspace/alert-thresholds'
+
+export const getAlertThresholds = read('getAlertThresholds', THRESHOLDS_PATH, {
+  200: AlertThresholds,
+  ...FOUND_REFUSALS,
+})
+export const changeAlertThresholds = write('changeAlertThresholds', `PUT ${THRESHOLDS_PATH}`, {
+  body: AlertThresholds,
+  response: { 200: AlertThresholds, ...ALL_REFUSALS },
+})
+
+export const ISSUE_OPERATIONS = [
+  ...[getOverview, getEventFlow, listIssues, listRefusals, getIssueSamples, changeIssue],
+  ...[getAlertThresholds, changeAlertThresholds],
+] as const

@@ -1,6 +1,7 @@
 import Type from 'typebox'
-import { DayRangeQuery, MatchQualityReport, ReconciliationRange } from './reports.ts'
-import { ALL_REFUSALS, CursorQuery, query } from './session-operation.ts'
+import { ReconciliationReport } from '../reports.ts'
+import { DayRangeQuery, MatchQualityReport, ReconciliationRange, ReportToMake } from './reports.ts'
+import { ALL_REFUSALS, CursorQuery, query, write } from './session-operation.ts'
 import { TRACKER_PATH } from './tracker-operations.ts'
 
 const csv = { 200: Type.String(), ...ALL_REFUSALS } as const
@@ -42,7 +43,17 @@ export const downloadReconciliations = query(
   },
 )
 
+/**
+ * Asks the platform now, also about a day that has not ended: the scheduled report replaces it. 404
+ * also for a destination of another tracker.
+ */
+export const makeReconciliation = write(
+  'makeReconciliation',
+  `POST ${TRACKER_PATH}/reports/reconciliation`,
+  { body: ReportToMake, response: { 200: ReconciliationReport, ...ALL_REFUSALS } },
+)
+
 export const REPORT_OPERATIONS = [
   ...[getMatchQuality, downloadMatchQuality],
-  ...[listReconciliations, downloadReconciliations],
+  ...[listReconciliations, downloadReconciliations, makeReconciliation],
 ] as const

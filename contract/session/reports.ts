@@ -10,6 +10,13 @@ export const DayRangeQuery = Type.Object({
   from: Type.Optional(Type.String({ description: 'UTC day, by default 29 days before `to`.' })),
 })
 
+/** The day and destination of a report that is made now. */
+export const ReportToMake = Type.Object({
+  date: Type.String({ format: 'date', description: 'UTC day, at most 92 days ago.' }),
+  destination_id: Type.String({ format: 'uuid' }),
+})
+export type ReportToMake = Static<typeof ReportToMake>
+
 const score = (description: string) => Type.Number({ format: 'double', description })
 
 const MatchScore = named(
@@ -63,8 +70,14 @@ export const MatchQualityReport = named(
           destination: Destination,
           trend: Type.Array(MatchScore, { description: 'Oldest first.' }),
           measured_at: nullable(Type.String({ format: 'date-time' })),
-          coverage: Type.Array(MatchCoverage, { description: 'Of the newest score.' }),
-          advice: Type.Array(MatchAdvice, { description: 'Of the newest score; best first.' }),
+          coverage: Type.Array(MatchCoverage, {
+            description: 'Of the seven days up to `to`, counted now: from the first event on.',
+          }),
+          advice: Type.Array(MatchAdvice, {
+            description:
+              'What to send more often, by this coverage, and what was lost on the way, by the ' +
+              'newest score. Best first.',
+          }),
           unavailable: nullable(
             named(
               'UnavailableMatchQuality',

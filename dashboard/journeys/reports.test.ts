@@ -28,12 +28,24 @@ it("explains yesterday's gap, and downloads it", async test => {
   await page.goto(`${service.url}/w/${tracker.workspaceId}/reports`)
   await page.getByRole('heading', { name: 'No reports in these days' }).waitFor()
   await assertAccessible()
+  await page.getByRole('button', { name: "Make yesterday's report" }).waitFor()
 
   service.clock.advance(UNTIL_REPORT_SECONDS)
   await makeDueReports(service.delivery, { now: service.clock.now() })
   await page.reload()
   await page.getByText('the platform counted 4 events more than it accepted from us').waitFor()
   await page.getByText('Other senders: -4').waitFor()
+  const names = page.getByRole('table', { name: 'By event and destination' })
+  const rows = await names.getByRole('row').allInnerTexts()
+  assert.match(rows[2] ?? '', /^Purchase\s+Meta \d+\s+2\s+2\s+0\s+39.90 EUR\s+–$/)
+  assert.match(rows[3] ?? '', /^All events\s+Meta \d+\s+2\s+6\s+-4\s+–\s+None reported$/)
+  await page.getByRole('button', { name: 'Compare again' }).click()
+  await waitUntil('the report was made again', async () => {
+    const { rows: made } = await service.database.pool.query(
+      `select 1 from audit_entries where action = 'report.made'`,
+    )
+    return made.length === 1
+  })
   await page.locator('.recharts-bar-rectangle').first().waitFor({ state: 'attached' })
   await assertAccessible()
   await page.setViewportSize({ width: 375, height: 900 })
@@ -64,7 +76,7 @@ it('shows the trend of the match quality, and what to add', async test => {
   await page.getByRole('tab', { name: 'Match quality' }).click()
   await page.waitForURL('**/reports?report=match-quality')
   const advice = page.getByRole('region', { name: 'What to add' })
-  await advice.getByText(/^Purchase: send .* with more events/).waitFor()
+  await advice.getByText(/^Purchase: 50 % of 40 events have no em: send/).waitFor()
   const scores = page.getByRole('table', { name: 'Scores' })
   assert.equal(await scores.getByRole('row').count(), 3)
   const coverage = page.getByRole('table', { name: 'Coverage' })

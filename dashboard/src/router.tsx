@@ -86,6 +86,12 @@ const reportsRoute = createRoute({
   component: lazyPage(() => import('./pages/reports-page.tsx'), 'ReportsPage'),
 })
 
+const importRoute = createRoute({
+  getParentRoute: () => trackerRoute,
+  path: '/import',
+  component: lazyPage(() => import('./pages/import-page.tsx'), 'ImportPage'),
+})
+
 const privacyRoute = createRoute({
   getParentRoute: () => trackerRoute,
   path: '/privacy',
@@ -140,6 +146,7 @@ export const router = createRouter({
         issuesRoute,
         destinationsRoute,
         reportsRoute,
+        importRoute,
         privacyRoute,
         keysRoute,
       ]),

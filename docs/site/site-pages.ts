@@ -50,6 +50,7 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
       guide('linkedin', 'Send conversions to LinkedIn through its Conversions API.'),
       guide('reddit', 'Send conversions to Reddit through its Conversions API.'),
       guide('webhook', 'Send consented events to an endpoint of your own, signed.'),
+      guide('import', 'Send the rows of a CSV file as events, in the browser.'),
       guide('lead-stages', 'Send the stages of leads from a CSV file of a CRM.'),
       guide('routing', 'Choose which events a destination gets, and what it calls them.'),
       guide('refunds', 'The net value of an order, and what platforms are told of refunds.'),

@@ -36,6 +36,7 @@ export function tinyPlatform({ baseUrl }: { baseUrl: string }): Platform<TinyTar
     canMatchPerson: ({ digests }) => digests.person !== undefined,
     windowSeconds: () => 3 * DAY_SECONDS,
     validateEvent: () => null,
+    buildBody: (_, events) => tinyPayload(events),
     send: (connection, events) => sendSales(baseUrl, connection, events),
     readDayCounts: async () => NO_REPORTS,
     readMatchQuality: async () => NO_REPORTS,

@@ -154,3 +154,26 @@ it('404 for an unknown event and 422 for an unknown space', async test => {
   const { status, body } = await details('missing', '?space=both')
   assert.deepEqual([status, Object.keys(body.errors)], [422, ['space']])
 })
+
+it('rebuilds the request of a delivery with shortened identifiers until the identity expires', async test => {
+  const { service, details } = await openDetails(test)
+  await service.submit(samplePurchase())
+  const waiting = (await details('order-1001')).body.deliveries[0].request
+  assert.deepEqual(waiting, { body: null, sentence: 'No request has carried the event yet.' })
+  await service.deliver()
+  const { body } = await details('order-1001')
+  const { request } = body.deliveries[0]
+  assert.match(request.sentence, /^Rebuilt from the stored event/)
+  const [sent] = JSON.parse(request.body).data
+  assert.deepEqual(
+    [sent.event_name, sent.event_id, sent.custom_data.value],
+    ['Purchase', 'order-1001', 19.95],
+  )
+  const email = [sent.user_data.em].flat()[0]
+  assert.match(email, /^[0-9a-f]{8}…$/)
+  assert.doesNotMatch(JSON.stringify(body), /[0-9a-f]{64}/)
+  await service.database.pool.query('delete from event_payloads')
+  const expired = (await details('order-1001')).body.deliveries[0].request
+  assert.equal(expired.body, null)
+  assert.match(expired.sentence, /^The identity was deleted or never stored/)
+})

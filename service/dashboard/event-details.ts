@@ -12,6 +12,7 @@ import { readPlatformDecisions } from '../signals/consent/platform-decisions.ts'
 import { explainDelivery } from '../signals/delivery/delivery-explanation.ts'
 import type { StoredDelivery } from '../signals/delivery/delivery-store.ts'
 import { formatTarget } from '../signals/delivery/destination-resource.ts'
+import { type MissingRequest, rebuildRequest } from '../signals/delivery/rebuild-request.ts'
 import { ATTEMPTS_SHOWN_MAX } from '../signals/event-reads/event-view.ts'
 import { orderView } from '../signals/event-reads/order-view.ts'
 import {
@@ -178,7 +179,7 @@ function missingIdentityState(event: StoredEvent): EventIdentity['state'] {
 
 function deliveryDetails(
   delivery: StoredDelivery,
-  { event, attempts, receipts, pageWithdrawal, matches, order }: LoadedEvent,
+  { event, parent, attempts, receipts, pageWithdrawal, matches, order }: LoadedEvent,
   { platforms, at }: Pick<DetailsLookup, 'platforms' | 'at'>,
 ): DeliveryDetails {
   const windowEndsAt = findWindowEnd(delivery, event, platforms)
@@ -216,12 +217,36 @@ function deliveryDetails(
     })),
     platform_trace_id: delivery.platformTraceId,
     last_error: delivery.lastError as Record<string, unknown> | null,
+    request: requestView(delivery, { event, parent, platforms }),
     window_ends_at: windowEndsAt?.toISOString() ?? null,
     next_attempt_at: delivery.nextAttemptAt?.toISOString() ?? null,
     replayed_at: delivery.replayedAt?.toISOString() ?? null,
     created_at: delivery.createdAt.toISOString(),
     updated_at: delivery.updatedAt?.toISOString() ?? null,
   }
+}
+
+const REBUILT =
+  'Rebuilt from the stored event, as this version writes it: requests are not kept. It expires ' +
+  'with the identity. Digests and identifiers are shortened, and the credential is left out. The ' +
+  'request may have carried other events too.'
+
+const MISSING_SENTENCES: Record<MissingRequest, string> = {
+  not_sent: 'No request has carried the event yet.',
+  no_payload: 'The identity was deleted or never stored, so the request cannot be rebuilt.',
+  no_platform_identity:
+    'The identity was not prepared for this platform, so the request cannot be rebuilt.',
+  restatement: 'The refund sent its purchase again with the net value: open the purchase.',
+  platform_unknown: 'This server does not know the platform or the target of the destination.',
+}
+
+function requestView(
+  delivery: StoredDelivery,
+  of: Parameters<typeof rebuildRequest>[1],
+): DeliveryDetails['request'] {
+  const rebuilt = rebuildRequest(delivery, of)
+  if ('missing' in rebuilt) return { body: null, sentence: MISSING_SENTENCES[rebuilt.missing] }
+  return { body: rebuilt.body, sentence: REBUILT }
 }
 
 function destinationName(

@@ -15,7 +15,7 @@ import { Refusal } from '../runtime/http/refusal.ts'
 import { Validator } from '../runtime/http/validator.ts'
 import { formatUtcDay, isCalendarDay, subtractDays, toDaySpan } from '../runtime/util/time.ts'
 import { type Destination, listDestinations } from '../signals/delivery/destination-store.ts'
-import { countRefusalsByHour } from '../signals/refusals/refusal-store.ts'
+import { countRefusalsByHour } from '../signals/refusals/refusal-list-store.ts'
 import { addUp, type Flow, readFlow } from '../signals/reports/event-flow.ts'
 import {
   DELAY_STEP,

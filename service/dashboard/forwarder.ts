@@ -15,7 +15,7 @@ import { Validator } from '../runtime/http/validator.ts'
 import { DAY_MILLISECONDS } from '../runtime/util/time.ts'
 import { findLastForwarding } from '../signals/access/forwarded-signature-store.ts'
 import { listLiveKeys, type TrackerKey } from '../signals/access/key-store.ts'
-import { listRefusalCauses } from '../signals/refusals/refusal-store.ts'
+import { listRefusalCauses } from '../signals/refusals/refusal-list-store.ts'
 
 interface ForwarderRequest {
   baseUrl: string

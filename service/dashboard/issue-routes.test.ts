@@ -153,7 +153,8 @@ it('finds the refusal of a pasted event ID, and of no other tracker', async test
     owner.client.call('GET', `${from}/refusals?event_id=${encodeURIComponent(id)}`)
   const { body } = await search('order-77')
   assert.equal(body.from, '2026-10-22T12:00:00.000Z')
-  assert.deepEqual(body.refusals, [
+  assert.equal(body.refusals.length, 1)
+  assert.partialDeepStrictEqual(body.refusals, [
     {
       status: 422,
       field: 'event_time',
@@ -189,7 +190,8 @@ it('lists refusals and causes of failures of the last days', async test => {
     ['event_time_format', 1],
   ])
   const issues = await owner.client.call('GET', `${path}/issues?days=2`)
-  assert.deepEqual(issues.body.issues, [
+  assert.equal(issues.body.issues.length, 1)
+  assert.partialDeepStrictEqual(issues.body.issues, [
     {
       destination_id: tracker.destinationId,
       class: 'permanent',

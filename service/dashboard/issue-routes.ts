@@ -1,8 +1,8 @@
-import { isRecognized, storedText } from '@signalbox/contract/closed-set.ts'
 import * as operations from '@signalbox/contract/session/issue-operations.ts'
 import {
+  AlertThresholds,
   ISSUE_DAYS,
-  type IssueList,
+  IssueChange,
   IssueQuery,
   REFUSAL_DAYS,
   type RefusalList,
@@ -13,29 +13,33 @@ import {
   OverviewQuery,
   type TrackerOverview,
 } from '@signalbox/contract/session/overview.ts'
-import { hasPermission } from '@signalbox/contract/session/roles.ts'
+import { hasPermission, type WorkspaceAction } from '@signalbox/contract/session/roles.ts'
 import { EVENT_ID_CHARACTERS_MAX } from '@signalbox/contract/submissions.ts'
 import Type from 'typebox'
+import { Refusal } from '../runtime/http/refusal.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
-import { Validator } from '../runtime/http/validator.ts'
-import { DAY_MILLISECONDS, HOUR_MILLISECONDS, subtractDays } from '../runtime/util/time.ts'
-import { listIssueCounts } from '../signals/delivery/issue-store.ts'
+import { readPathParameters, Validator } from '../runtime/http/validator.ts'
+import { DAY_MILLISECONDS, HOUR_MILLISECONDS } from '../runtime/util/time.ts'
 import { computeKeyedDigest } from '../signals/events/person-identifiers.ts'
-import {
-  findRefusalsOfEvent,
-  listRefusalCauses,
-  type RefusalCause,
-} from '../signals/refusals/refusal-store.ts'
+import { findRefusalsOfEvent } from '../signals/refusals/refusal-list-store.ts'
 import { digestRefusedId } from '../signals/refusals/worker.ts'
-import { countPageOnlyWithdrawals } from '../signals/reports/withdrawal-count-store.ts'
-import type { DashboardContext } from './dashboard-context.ts'
+import { findThresholds } from '../signals/reports/alert-threshold-store.ts'
+import { requireRole } from '../workspaces/users/workspaces.ts'
+import type { DashboardContext, TrackerRequest } from './dashboard-context.ts'
 import { requireTracker } from './dashboard-context.ts'
 import { readEventFlow, readFlowRange } from './event-flow.ts'
+import {
+  changeIssueState,
+  changeThresholds,
+  readIssueId,
+  readIssueSamples,
+  thresholdsView,
+} from './issue-changes.ts'
+import { LISTED_MAX, readIssues, readRefusals } from './issue-list.ts'
 import { readOverview } from './overview.ts'
 
 const HOURS_DEFAULT = 24
 const DAYS_DEFAULT = 7
-const LISTED_MAX = 100
 
 const hoursValidator = new Validator(OverviewQuery, {
   coerceTypes: true,
@@ -86,7 +90,7 @@ export function issueRoutes(app: ServiceApp, context: DashboardContext): void {
     async handler(request) {
       const { trackerId } = await requireTracker(context, request, 'view_events')
       const { days = DAYS_DEFAULT } = issueDaysValidator.validate(request.query)
-      return listIssues(context, { trackerId, days })
+      return readIssues(context, { trackerId, days })
     },
   })
   app.route({
@@ -97,8 +101,49 @@ export function issueRoutes(app: ServiceApp, context: DashboardContext): void {
       if (eventId !== undefined) return listRefusalsOfEvent(context, trackerId, eventId)
       const { days = DAYS_DEFAULT } = refusalDaysValidator.validate(request.query)
       const from = startOfHour(new Date(now().getTime() - days * DAY_MILLISECONDS))
-      const causes = await listRefusalCauses(database, { trackerId, from, limit: LISTED_MAX })
-      return toRefusalList(from, causes)
+      return readRefusals(context, { trackerId, from })
+    },
+  })
+  changeRoutes(app, context)
+}
+
+const stateValidator = new Validator(IssueChange)
+const thresholdValidator = new Validator(AlertThresholds)
+
+/** What people decide about issues, and from when on they are alerted. */
+function changeRoutes(app: ServiceApp, context: DashboardContext): void {
+  app.route({
+    ...operations.getIssueSamples,
+    async handler(request) {
+      const { trackerId } = await requireTracker(context, request, 'view_events')
+      const subject = readIssueId(readPathParameters(request.params, 'issue').issue)
+      if (subject.kind === 'refusal') throw Refusal.notFound('Issue not found.')
+      return readIssueSamples(context, trackerId, subject)
+    },
+  })
+  app.route({
+    ...operations.changeIssue,
+    async handler(request) {
+      const tracker = await requireTracker(context, request, 'manage_deliveries')
+      const subject = readIssueId(readPathParameters(request.params, 'issue').issue)
+      const { state } = stateValidator.validate(request.body)
+      return changeIssueState(context, { user: request.user, tracker, subject, state })
+    },
+  })
+  app.route({
+    ...operations.getAlertThresholds,
+    async handler({ user, params }) {
+      const { workspaceId } = await requireWorkspace(context, { user, params }, 'read')
+      return thresholdsView(await findThresholds(context.database, workspaceId))
+    },
+  })
+  app.route({
+    ...operations.changeAlertThresholds,
+    async handler({ user, params, body }) {
+      const { workspaceId } = await requireWorkspace(context, { user, params }, 'manage_deliveries')
+      const thresholds = thresholdValidator.validate(body)
+      await changeThresholds(context, { user, workspaceId, thresholds })
+      return thresholdsView(await findThresholds(context.database, workspaceId))
     },
   })
 }
@@ -109,60 +154,26 @@ function ofEventsAlone(overview: TrackerOverview): TrackerOverview {
   return { ...overview, alerts, pending_approvals: 0 }
 }
 
-async function listIssues(
-  { database, now }: DashboardContext,
-  { trackerId, days }: { trackerId: string; days: number },
-): Promise<IssueList> {
-  const from = subtractDays(now(), days - 1)
-  const start = `${from}T00:00:00.000Z`
-  const [counts, withdrawals] = await Promise.all([
-    listIssueCounts(database, { trackerId, from, limit: LISTED_MAX }),
-    countPageOnlyWithdrawals(database, { trackerId, from: new Date(start) }),
-  ])
-  return {
-    from: start,
-    page_only_withdrawals: withdrawals,
-    issues: counts.map(count => ({
-      destination_id: count.destinationId,
-      class: storedText(count.class),
-      code: count.code,
-      subcode: count.subcode,
-      reason: count.reason && storedText(count.reason),
-      attempts: count.attempts,
-      failed: count.failed,
-      first_seen_at: count.firstAt.toISOString(),
-      last_seen_at: count.lastAt.toISOString(),
-      events: count.events,
-    })),
-  }
+function requireWorkspace(
+  { database }: DashboardContext,
+  { user, params }: TrackerRequest,
+  action: WorkspaceAction,
+) {
+  const { workspace: workspaceId } = readPathParameters(params, 'workspace')
+  return requireRole(database, user, { workspaceId, action })
 }
 
 async function listRefusalsOfEvent(
-  { database, erasureKey, now }: DashboardContext,
+  context: DashboardContext,
   trackerId: string,
   eventId: string,
 ): Promise<RefusalList> {
+  const { erasureKey, now } = context
   const from = startOfHour(new Date(now().getTime() - REFUSAL_DAYS * DAY_MILLISECONDS))
   const idDigest = computeKeyedDigest(await erasureKey(), trackerId, digestRefusedId(eventId))
   const search = { trackerId, from, idDigest, limit: LISTED_MAX }
-  return toRefusalList(from, await findRefusalsOfEvent(database, search))
-}
-
-function toRefusalList(from: Date, causes: readonly RefusalCause[]): RefusalList {
-  return {
-    from: from.toISOString(),
-    refusals: causes.map(cause => ({
-      status: cause.status,
-      field: cause.field === '' ? null : cause.field,
-      // A newer version may have stored a rule that this one does not know.
-      rule: isRecognized(cause.rule) ? cause.rule : 'other',
-      requests: cause.requests,
-      errors: cause.errors,
-      first_seen_at: cause.firstAt.toISOString(),
-      last_seen_at: cause.lastAt.toISOString(),
-      last_request_id: cause.lastRequestId,
-    })),
-  }
+  const causes = await findRefusalsOfEvent(context.database, search)
+  return readRefusals(context, { trackerId, from, causes })
 }
 
 function startOfHour(time: Date): Date {

@@ -26,7 +26,7 @@ import {
   readStageCounts,
   type StageCount,
 } from '../signals/events/stage-count-store.ts'
-import { countRefusalsByHour } from '../signals/refusals/refusal-store.ts'
+import { countRefusalsByHour } from '../signals/refusals/refusal-list-store.ts'
 import { listOpenAlerts, type OpenAlert } from '../signals/reports/alert-store.ts'
 import { listOpenWorkspaceAlerts } from '../workspaces/notifications/audit-alert-store.ts'
 import { readDestinationStatuses, type StatusContext } from './destination-status.ts'

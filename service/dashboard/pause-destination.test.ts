@@ -47,7 +47,7 @@ it('pauses a destination until a person resumes it, and nothing else does', asyn
   const { status, attempt_count, explanation } = await readDelivery(service, 'waiting')
   assert.deepEqual([status, attempt_count], ['queued', 0])
   assert.match(explanation, /^Waiting: a person paused the destination\. It is sent when a person/)
-  const due = { unreachableSince: new Date(0), limit: 10 }
+  const due = { at: new Date(0), limit: 10 }
   assert.deepEqual(await findWorkspacesToUpdate(service.database, due), [], 'no alert')
 
   assert.equal((await change({ paused: false })).body.status, 'active')

@@ -1,21 +1,18 @@
 import { storedText } from '@signalbox/contract/closed-set.ts'
-import { decimalToken } from '@signalbox/contract/decimal.ts'
-import { ALL_BUCKET_NAMES } from '@signalbox/contract/reports.ts'
+import { ALL_BUCKET_NAMES, type ReconciliationReport } from '@signalbox/contract/reports.ts'
 import * as operations from '@signalbox/contract/session/report-operations.ts'
 import {
   DayRangeQuery,
-  type MatchAdvice,
-  type MatchCoverage,
-  type MatchQualityReport,
   type ReconciliationRange,
+  ReportToMake,
 } from '@signalbox/contract/session/reports.ts'
+import { commitAudited } from '../audit/audit-store.ts'
 import type { Database } from '../runtime/db/database.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
 import { Validator } from '../runtime/http/validator.ts'
 import { type CsvCell, formatCsv } from '../runtime/util/csv.ts'
 import { isUuid } from '../runtime/util/ids.ts'
-import { isObject } from '../runtime/util/is-object.ts'
 import {
   DAY_MILLISECONDS,
   formatUtcDay,
@@ -23,29 +20,28 @@ import {
   subtractDays,
 } from '../runtime/util/time.ts'
 import type { TrackerIdentity } from '../signals/access/tracker-store.ts'
-import { destinationView } from '../signals/delivery/destination-resource.ts'
-import { listDestinations } from '../signals/delivery/destination-store.ts'
-import { FINE_SCORE_MIN } from '../signals/reports/match-quality.ts'
-import {
-  type DayRange,
-  findFailedReadings,
-  findScores,
-  findSnapshotAnswer,
-  type StoredScore,
-} from '../signals/reports/match-quality-store.ts'
+import { destinationNotFound } from '../signals/delivery/destination-resource.ts'
+import { findDestination, listDestinations } from '../signals/delivery/destination-store.ts'
+import { requirePlatform } from '../signals/ingestion/send-test-purchase.ts'
+import { makeReport } from '../signals/reports/make-reports.ts'
+import { type DayRange, findScores } from '../signals/reports/match-quality-store.ts'
 import { gapOf, reportView } from '../signals/reports/read-reports.ts'
 import {
+  findReports,
   findReportsOfRange,
   type ReportPosition,
   type StoredReport,
 } from '../signals/reports/reconciliation-store.ts'
+import { userActor } from '../workspaces/users/workspaces.ts'
 import {
   type DashboardContext,
   encodeCursor,
   PAGE_ROWS,
   readCursor,
   requireTracker,
+  type TrackerRequest,
 } from './dashboard-context.ts'
+import { readMatchQuality } from './match-quality.ts'
 
 /** Match quality and reconciliation over a range of days, as JSON and as CSV. */
 export function reportRoutes(app: ServiceApp, context: DashboardContext): void {
@@ -55,7 +51,7 @@ export function reportRoutes(app: ServiceApp, context: DashboardContext): void {
     async handler(request) {
       const tracker = await requireTracker(context, request, 'view_events')
       const range = readDayRange(request.query, now())
-      return readMatchQuality(database, { tracker, range, at: now() })
+      return readMatchQuality(context, { tracker, range, at: now() })
     },
   })
   app.route({
@@ -74,6 +70,13 @@ export function reportRoutes(app: ServiceApp, context: DashboardContext): void {
       const range = readDayRange(request.query, now())
       const after = readCursor(request.query, parseReportPosition)
       return readReconciliations(database, { tracker, range, after, at: now() })
+    },
+  })
+  app.route({
+    ...operations.makeReconciliation,
+    async handler(request) {
+      const tracker = await requireTracker(context, request, 'manage_deliveries')
+      return makeReconciliationNow(context, { request, tracker })
     },
   })
   app.route({
@@ -169,6 +172,52 @@ async function readReconciliations(
   return { ...range, reports, next_cursor: cursor }
 }
 
+const toMakeValidator = new Validator(ReportToMake, {
+  members: {
+    date: { error: describeInvalidDay('date'), parse: day => (isCalendarDay(day) ? day : null) },
+    destination_id: {
+      error: 'The destination_id field must be the ID of a destination.',
+      parse: id => (isUuid(id) ? id.toLowerCase() : null),
+    },
+  },
+})
+
+interface MakingRequest {
+  request: TrackerRequest & { body: unknown }
+  tracker: TrackerIdentity
+}
+
+/** Makes the report of one destination and day, and records who asked for it. */
+async function makeReconciliationNow(
+  context: DashboardContext,
+  { request: { user, body }, tracker: { trackerId, workspaceId } }: MakingRequest,
+): Promise<ReconciliationReport> {
+  const { date: day, destination_id: id } = toMakeValidator.validate(body)
+  const at = context.now()
+  const today = formatUtcDay(at)
+  if (day > today || countDays(day, today) > DAYS_MAX) {
+    const sentence = `The date field must be today or one of the ${DAYS_MAX - 1} days before.`
+    throw Refusal.ofFields({ date: [sentence] })
+  }
+  const destination = await findDestination(context.database, trackerId, id)
+  if (!destination) throw destinationNotFound()
+  await makeReport(requirePlatform(context.delivery), destination, day)
+  const reports = await findReports(context.database, trackerId, day)
+  const report = reports.find(({ destinationId }) => destinationId === destination.id)
+  if (!report) throw new Error('the report was not stored')
+  await commitAudited(context, async (_, record) =>
+    record({
+      workspaceId,
+      at,
+      actor: userActor(user),
+      action: 'report.made',
+      subject: { type: 'destination', id: destination.id },
+      details: { date: day, status: storedText(report.status) },
+    }),
+  )
+  return reportView(report, destination, { workspaceId, signalTrackerId: trackerId, at })
+}
+
 function parseReportPosition([reportDate = '', destinationId = '']: readonly string[]) {
   return isCalendarDay(reportDate) && isUuid(destinationId) ? { reportDate, destinationId } : null
 }
@@ -180,7 +229,7 @@ const HEADER = [
   ...['date', 'destination_id', 'status', 'accepted_count', 'platform_count', 'observed_gap'],
   ...ALL_BUCKET_NAMES,
   ...['unexplained_residual', 'updated_at', 'platform', 'count_label', 'unavailable', 'outcomes'],
-  ...['accepted_values', 'reported_values'],
+  ...['accepted_values', 'reported_values', 'accepted_by_event', 'counted_by_event'],
 ]
 
 /** The reconciliation reports of a range of days with a column for each bucket. */
@@ -204,66 +253,15 @@ function toRow(report: StoredReport): CsvCell[] {
     ...[details?.countSource?.platform ?? null, details?.countSource?.label ?? null],
     ...[details?.unavailable?.sentence ?? null, details && { json: details.outcomes }],
     ...[details && { json: details.values.accepted }, toJsonCell(details?.values.reported)],
+    ...[
+      { json: report.eventCounts.accepted },
+      toJsonCell(isCompared ? report.eventCounts.meta : null),
+    ],
   ]
 }
 
 function toJsonCell(value: object | null | undefined): CsvCell {
   return value ? { json: value } : null
-}
-
-interface ReportRequest {
-  tracker: TrackerIdentity
-  range: DayRange
-  at: Date
-}
-
-/** The match quality of each destination over a range of days, and how to improve it. */
-export async function readMatchQuality(
-  database: Database,
-  { tracker: { trackerId, workspaceId }, range, at }: ReportRequest,
-): Promise<MatchQualityReport> {
-  const scores = await findScores(database, trackerId, range)
-  const failures = await findFailedReadings(database, trackerId)
-  const destinations: MatchQualityReport['destinations'] = []
-  for (const destination of await listDestinations(database, trackerId)) {
-    const own = scores.filter(({ destinationId }) => destinationId === destination.id)
-    const [newest] = own
-    const answer = newest ? await findSnapshotAnswer(database, trackerId, newest) : null
-    const failure = failures.find(({ destinationId }) => destinationId === destination.id)
-    destinations.push({
-      destination: destinationView(destination, { workspaceId, at }),
-      trend: own.toReversed().map(scoreView),
-      measured_at: answer?.measuredAt.toISOString() ?? null,
-      ...readOwnPart(answer?.platformResponse ?? null),
-      unavailable: failure
-        ? { sentence: failure.sentence, next_read_at: failure.nextReadAt.toISOString() }
-        : null,
-    })
-  }
-  return { ...range, alert_below: FINE_SCORE_MIN, destinations }
-}
-
-function scoreView({ measuredOn, score, weekOverWeekChange, alerted }: StoredScore) {
-  return {
-    date: measuredOn,
-    score: decimalToken(score),
-    week_over_week_change: weekOverWeekChange === null ? null : decimalToken(weekOverWeekChange),
-    alerted,
-  }
-}
-
-/** Our part of a stored answer. Those of earlier versions may lack a member. */
-function readOwnPart(response: Record<string, unknown> | null) {
-  const own = isObject(response?.signalbox) ? response.signalbox : {}
-  const { coverage, advice } = own
-  return {
-    coverage: Array.isArray(coverage) ? (coverage as MatchCoverage[]) : [],
-    advice: Array.isArray(advice) ? (advice as MatchAdvice[]).toSorted(byGain) : [],
-  }
-}
-
-function byGain(one: MatchAdvice, other: MatchAdvice): number {
-  return (other.possible_gain_percent ?? 0) - (one.possible_gain_percent ?? 0)
 }
 
 const MATCH_QUALITY_COLUMNS = [
@@ -277,7 +275,7 @@ const MATCH_QUALITY_COLUMNS = [
 /** The scores of a range of days, the newest first. */
 async function formatMatchQualityCsv(
   database: Database,
-  { tracker, range }: Pick<ReportRequest, 'tracker' | 'range'>,
+  { tracker, range }: ReconciliationRequest,
 ): Promise<string> {
   const scores = await findScores(database, tracker.trackerId, range)
   const rows = scores.map((score): CsvCell[] => [

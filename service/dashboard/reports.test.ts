@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { ALL_BUCKET_NAMES } from '@signalbox/contract/reports.ts'
+import { readAuditEntries } from '../../testing/fixtures/audit.ts'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
 import {
   EMAIL_IDENTITY,
   startMatchQualityFixture,
   WEAK_IDENTITY,
 } from '../../testing/fixtures/match-quality.ts'
+import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
+import { makeDueReports } from '../signals/reports/make-reports.ts'
 
 const DAY_SECONDS = 86_400
 
@@ -84,12 +87,12 @@ it('downloads the reports of a range with a column for each bucket', async test 
     header,
     'date,destination_id,status,accepted_count,platform_count,observed_gap,' +
       `${ALL_BUCKET_NAMES.join(',')},unexplained_residual,updated_at,platform,count_label,` +
-      'unavailable,outcomes,accepted_values,reported_values',
+      'unavailable,outcomes,accepted_values,reported_values,accepted_by_event,counted_by_event',
   )
   assert.equal(
     first,
     `2026-11-20,${service.tracker.destinationId},unexplained,12,11,1,0,2,0,0,0,0,0,-1,` +
-      '2026-11-21T12:00:00.000Z,,,,,,',
+      '2026-11-21T12:00:00.000Z,,,,,,,{},{}',
   )
   assert.equal(rest.length, 60)
 })
@@ -143,6 +146,81 @@ it('returns the trend of the match quality, the coverage of keys and what to add
   assert.equal(csv[0], 'date,destination_id,score,week_over_week_change,alerted')
   assert.match(csv[1], rowOf(newest))
   assert.match(csv[2], rowOf(oldest))
+})
+
+it('makes the report of today with what is known, and records who asked', async test => {
+  const service = await startTestService(test)
+  const { owner, path } = await openDashboardWorkspace(service)
+  const { destinationId, workspaceId } = service.tracker
+  await service.submit(samplePurchase())
+  await service.deliver()
+  const body = { date: '2026-11-21', destination_id: destinationId }
+  const make = (given: object) =>
+    owner.client.call('POST', `${path}/reports/reconciliation`, { body: given })
+  const made = await make(body)
+  assert.equal(made.status, 200)
+  assert.partialDeepStrictEqual(made.body, {
+    report_date: '2026-11-21',
+    accepted_count: 1,
+    meta_count: 1,
+    status: 'matched',
+    event_counts: { accepted: { Purchase: 1 }, meta: { Purchase: 1 } },
+    values: { accepted: [{ event_name: 'Purchase', currency: 'EUR', events: 1 }] },
+  })
+  const entries = await readAuditEntries(service.database, workspaceId, 'report.made')
+  assert.deepEqual(
+    entries.map(({ actor, subject, details }) => [actor.id, subject.id, details]),
+    [[String(owner.userId), destinationId, { date: '2026-11-21', status: 'matched' }]],
+  )
+  const listed = await owner.client.call('GET', `${path}/reports/reconciliation`)
+  assert.equal(listed.body.reports.length, 1)
+
+  service.clock.advance(18 * 3_600)
+  await makeDueReports(service.delivery, { now: service.clock.now() })
+  const [scheduled] = (await owner.client.call('GET', `${path}/reports/reconciliation`)).body
+    .reports
+  assert.equal(scheduled.updated_at, '2026-11-22T06:00:00.000Z')
+})
+
+it('makes no report of a day to come, of an unknown destination or of a strange body', async test => {
+  const service = await startTestService(test)
+  const { owner, path } = await openDashboardWorkspace(service)
+  const { destinationId: destination_id } = service.tracker
+  const other = await service.newTracker()
+  const fieldsOf = async (body: object) => {
+    const reply = await owner.client.call('POST', `${path}/reports/reconciliation`, { body })
+    return [reply.status, Object.keys(reply.body.errors ?? {})]
+  }
+  assert.deepEqual(await fieldsOf({}), [422, ['date', 'destination_id']])
+  assert.deepEqual(await fieldsOf({ date: '2026-11-22', destination_id }), [422, ['date']])
+  assert.deepEqual(await fieldsOf({ date: '2026-08-01', destination_id }), [422, ['date']])
+  assert.deepEqual(await fieldsOf({ date: '2026-02-30', destination_id }), [422, ['date']])
+  const date = '2026-11-20'
+  assert.deepEqual(await fieldsOf({ date, destination_id: 'x' }), [422, ['destination_id']])
+  assert.deepEqual(await fieldsOf({ date, destination_id: other.destinationId }), [404, []])
+})
+
+it('shows the coverage from the first accepted event on, and what raising it would bring', async test => {
+  const fixture = await startMatchQualityFixture(test)
+  const { owner, path } = await openDashboardWorkspace(fixture)
+  await fixture.send(EMAIL_IDENTITY, { count: 1 })
+  await fixture.send(WEAK_IDENTITY, { count: 2 })
+  const { body } = await owner.client.call('GET', `${path}/reports/match-quality`)
+  const [quality] = body.destinations
+  assert.deepEqual([quality.trend, quality.measured_at], [[], null])
+  const [coverage] = quality.coverage
+  assert.deepEqual([coverage.event_name, coverage.events], ['Purchase', 3])
+  assert.deepEqual([coverage.keys.em, coverage.keys.ph], [33.3, 0])
+  assert.deepEqual(quality.advice[0], {
+    event_name: 'Purchase',
+    key: 'em',
+    kind: 'send_more',
+    sentence:
+      'Purchase: 66.7 % of 3 events have no em: send `user_data.em`. The platform can match ' +
+      'these events by it then; it names no expected gain.',
+    possible_gain_percent: null,
+  })
+  assert.match(quality.advice[1].sentence, /^Purchase: no event has ph: send `user_data.ph`\./)
 })
 
 it('says why a destination has no match quality, and keeps earlier answers readable', async test => {

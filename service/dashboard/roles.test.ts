@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { DESTINATION_OPERATIONS } from '@signalbox/contract/session/destination-operations.ts'
 import { EVENT_OPERATIONS } from '@signalbox/contract/session/event-operations.ts'
+import { IMPORT_OPERATIONS } from '@signalbox/contract/session/import-operations.ts'
 import { ISSUE_OPERATIONS } from '@signalbox/contract/session/issue-operations.ts'
 import { KEY_OPERATIONS } from '@signalbox/contract/session/key-operations.ts'
 import { LIVE_OPERATIONS } from '@signalbox/contract/session/live-operations.ts'
@@ -17,8 +18,10 @@ import { PageClient } from '../../testing/fixtures/page-client.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 import { addMember, createTestUser, createTestWorkspace } from '../../testing/fixtures/users.ts'
+import { generateUuidV7 } from '../runtime/util/ids.ts'
 import { hashToken } from '../runtime/util/token-format.ts'
 import { toKeyId } from '../signals/access/tracker-keys.ts'
+import { insertImport } from '../signals/ingestion/import-store.ts'
 
 const ajv = new Ajv({
   strict: false,
@@ -33,6 +36,7 @@ const OPERATIONS = [
   ...DESTINATION_OPERATIONS,
   ...START_OPERATIONS,
   ...ISSUE_OPERATIONS,
+  ...IMPORT_OPERATIONS,
   ...PRIVACY_OPERATIONS,
   ...REPORT_OPERATIONS,
   ...LIVE_OPERATIONS,
@@ -84,6 +88,14 @@ const ROWS: Record<string, Row> = {
   getEventFlow: viewing,
   listIssues: viewing,
   listRefusals: viewing,
+  getIssueSamples: viewing,
+  changeIssue: changing,
+  listImports: reading,
+  checkImport: changing,
+  startImport: { ...managing, owner: 201, admin: 201 },
+  importEvents: changing,
+  getAlertThresholds: reading,
+  changeAlertThresholds: changing,
   eraseUserData: { ...managing, owner: 200, admin: 200 },
   listErasureReceipts: reading,
   listPageWithdrawals: reading,
@@ -93,6 +105,7 @@ const ROWS: Record<string, Row> = {
   listReconciliations: viewing,
   downloadReconciliations: viewing,
   watchEvents: viewing,
+  makeReconciliation: changing,
 }
 
 /** The body of each operation that has one. */
@@ -106,11 +119,27 @@ const BODIES: Record<string, object> = {
   changeDestination: { name: 'Main dataset', paused: true },
   replaceCredential: { access_token: 'another-token' },
   switchTestMode: { enabled: true },
+  changeIssue: { state: 'muted' },
+  checkImport: { events: [{ event_name: 'Purchase' }] },
+  startImport: { file_name: 'orders.csv', file_digest: 'a'.repeat(64) },
+  importEvents: { events: [samplePurchase({ event_id: 'order-2002' })] },
+  changeAlertThresholds: {
+    score_min: 5,
+    score_fall: 1.5,
+    unexplained_events: 20,
+    unexplained_percent: 2.5,
+    unreachable_minutes: 30,
+  },
   eraseUserData: { identifier_hash: 'a'.repeat(64), identifier_type: 'email' },
   liftPageWithdrawals: {
     withdrawal_ids: ['019aa6a5-b000-7f3c-9a41-2f0c4a1c7c11'],
     reason: 'Sent by a script.',
   },
+}
+
+function bodyOf(operationId: string, params: Record<string, string>): object | undefined {
+  if (operationId !== 'makeReconciliation') return BODIES[operationId]
+  return { date: '2026-11-21', destination_id: params.destination }
 }
 
 it('enforces the permission table for every operation and role', async test => {
@@ -127,7 +156,7 @@ it('enforces the permission table for every operation and role', async test => {
         /:(\w+)/g,
         (_, name) => params[name] ?? '',
       )
-      const body = BODIES[operationId]
+      const body = bodyOf(operationId, params)
       const reply = await clients[role].call(method, path, body ? { body } : {})
       found[operationId] = { ...found[operationId], [role]: reply.status }
       const described = responses[reply.status]
@@ -150,7 +179,7 @@ it('answers 404 for the tracker of another workspace, to its owner as well', asy
   const ofTrackers = OPERATIONS.filter(({ url }: { url: string }) => url.includes(':tracker'))
   for (const { method, url, config } of ofTrackers) {
     const path = `${SESSION_API_PATH}${url}`.replaceAll(/:(\w+)/g, (_, name) => params[name] ?? '1')
-    const body = BODIES[config.operationId]
+    const body = bodyOf(config.operationId, { destination: other.tracker.destinationId })
     const reply = await owner.client.call(method, path, body ? { body } : {})
     assert.equal(reply.status, 404, config.operationId)
   }
@@ -196,10 +225,28 @@ async function createScenario(service: TestService): Promise<Scenario> {
     body: samplePurchase(),
   })
   assert.equal(status, 202)
+  await service.database.pool.query(
+    `insert into delivery_issues (tracker_id, destination_id, day, class, code, subcode, reason,
+       slot, attempts, failed, first_at, last_at, event_ids)
+     values ($1, $2, $3::timestamptz, 'permanent', 100, -1, '', 0, 1, 1, $3, $3,
+       '{0:order-1001}')`,
+    [trackerId, destinationId, service.clock.now()],
+  )
+  const importId = generateUuidV7(service.clock.now())
+  await insertImport(service.database, {
+    trackerId,
+    id: importId,
+    fileName: 'orders.csv',
+    fileDigest: 'a'.repeat(64),
+    at: service.clock.now(),
+  })
+  const issue = ['delivery', destinationId, 'permanent', 100, -1, ''] as const
   const params = {
     workspace: String(workspaceId),
     tracker: trackerId,
     destination: destinationId,
+    import: importId,
+    issue: Buffer.from(JSON.stringify(issue)).toString('base64url'),
     key: toKeyId(hashToken(tracker.forwardingSecret)),
     kind: 'express',
     event: 'order-1001',

@@ -41,6 +41,18 @@ interface SignalTables {
     last_at: Date
     last_request_id: string
     id_digests: string[]
+    sentence: Generated<string>
+    samples: Generated<string[]>
+  }
+  refusal_values: {
+    tracker_id: string
+    hour: Date
+    status: number
+    field: string
+    rule: string
+    currency: string
+    amount: string
+    requests: number
   }
   erasure_keys: {
     id: number
@@ -114,6 +126,33 @@ interface SignalTables {
     path: string
     announced_at: Date
   }
+  imports: {
+    tracker_id: string
+    created_at: Date
+    id: string
+    file_name: string
+    file_digest: string
+    stored: Generated<number>
+    duplicates: Generated<number>
+    refused: Generated<number>
+    blank: Generated<number>
+    finished_at: Date | null
+  }
+  issue_states: {
+    tracker_id: string
+    issue_key: string
+    state: string
+    changed_at: Date
+  }
+  alert_thresholds: {
+    workspace_id: number
+    score_min: string
+    score_fall: string
+    unexplained_events: number
+    unexplained_percent: string
+    unreachable_minutes: number
+    updated_at: Date
+  }
 }
 
 declare module '../runtime/db/tables.ts' {
@@ -131,6 +170,10 @@ export const SIGNAL_PLACEMENTS: Record<keyof SignalTables, TablePlacement> = {
   deletion_requests: 'distributed',
   tracker_key_uses: 'distributed',
   refusals: 'distributed',
+  refusal_values: 'distributed',
+  imports: 'distributed',
+  issue_states: 'distributed',
+  alert_thresholds: 'reference',
   announced_alerts: 'managed_local',
   erasure_keys: 'managed_local',
 }

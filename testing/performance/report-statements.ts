@@ -48,7 +48,7 @@ export const REPORT_STATEMENTS: Record<string, (database: Database) => Promise<u
     }),
   'find alerts to announce': database =>
     findWorkspacesToUpdate(database, {
-      unreachableSince: new Date(`${LARGE_STORE_DAY}T20:00:00.000Z`),
+      at: new Date(`${LARGE_STORE_DAY}T20:15:00.000Z`),
       limit: 200,
     }),
   'list open alerts of a workspace': database => listOpenWorkspaceAlerts(database, 1),

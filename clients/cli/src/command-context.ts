@@ -1,7 +1,7 @@
 import { type ClientOptions, type Hooks, Signalbox, VERSION } from '@signalbox/sdk'
 import type { Command } from 'commander'
+import type { ExitCode } from './cli-error.ts'
 import { type Connection, requireToken, resolveConnection } from './connection.ts'
-import type { ExitCode } from './exit-codes.ts'
 import type { CliHost } from './host.ts'
 import { createStyle, type Style } from './output/style.ts'
 

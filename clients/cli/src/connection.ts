@@ -1,6 +1,6 @@
 import { parseBaseUrl } from '../../sdks/typescript/src/base-url.ts'
+import { CliError, createUsageError } from './cli-error.ts'
 import { credentialPath, readCredential } from './credential-file.ts'
-import { CliError, createUsageError } from './exit-codes.ts'
 import type { CliHost } from './host.ts'
 
 /** Where `npm start` listens. */

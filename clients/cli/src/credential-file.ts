@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Stats } from 'node:fs'
 import { lstat, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { CliError } from './exit-codes.ts'
+import { CliError } from './cli-error.ts'
 import type { CliHost } from './host.ts'
 
 /** A token belongs to the service that it was stored for, and is sent to no other. */

@@ -1,6 +1,6 @@
 import { type EventSubmission, hash } from '@signalbox/sdk'
 import { isObject } from '../../../service/runtime/util/is-object.ts'
-import { createUsageError } from './exit-codes.ts'
+import { createUsageError } from './cli-error.ts'
 
 /** A member of an event that has an option, and a short name in files. */
 interface EventField {

@@ -1,12 +1,12 @@
 import { VERSION } from '@signalbox/sdk'
 import { Command, Option } from 'commander'
+import type { ExitCode } from './cli-error.ts'
 import {
   createCommandContext,
   type DefineGroup,
   type GlobalOptions,
   type Run,
 } from './command-context.ts'
-import type { ExitCode } from './exit-codes.ts'
 import type { CliHost } from './host.ts'
 
 interface Group {

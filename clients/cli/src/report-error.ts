@@ -1,6 +1,7 @@
 import { APIConnectionError, APIError, SignalboxError } from '@signalbox/sdk'
 import { CommanderError } from 'commander'
-import { CliError, exitCodeOf } from './exit-codes.ts'
+import { CliError } from './cli-error.ts'
+import { exitCodeOf } from './exit-codes.ts'
 import { printable, type Style } from './output/style.ts'
 
 /** What went wrong, field by field, and what to do. No token, header or body is in it. */

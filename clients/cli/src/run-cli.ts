@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander'
-import { CliError, EXIT_CODES, type ExitCode, exitCodeOf } from './exit-codes.ts'
+import { CliError, EXIT_CODES, type ExitCode } from './cli-error.ts'
+import { exitCodeOf } from './exit-codes.ts'
 import type { CliHost } from './host.ts'
 import { createStyle } from './output/style.ts'
 import { createProgram } from './program.ts'

@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 267d5c6ceac6bc8253109b1130003a4d75f00ed80972176bbba0c69c0288b0fc). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 bebe3d879a306713ef0d1663f83e4354044825dd6e0922bbb2daf0c82d79bb20). DO NOT EDIT.
 
 package signalbox
 
@@ -768,7 +768,8 @@ type EmqSnapshot struct {
 	Score float64 `json:"score"`
 	// Change since the snapshot closest to 7 days before (6 to 8); null if there is none.
 	WeekOverWeekChange *float64 `json:"week_over_week_change"`
-	// The score fell by 1.0 or more within that week, or is below 4.0.
+	// The score fell by 1.0 or more within that week, or is below 4.0; or by the thresholds of the
+	// workspace.
 	Alerted bool `json:"alerted"`
 	// The platform's complete response. We add the member `signalbox`, about what the platform
 	// accepted from us on the UTC days `from` to `until`: `coverage` is a list of `event_name`,

@@ -1,6 +1,7 @@
 import type { BROWSER_AGENT_OPERATIONS } from '@signalbox/contract/session/agent-operations.ts'
 import type { DESTINATION_OPERATIONS } from '@signalbox/contract/session/destination-operations.ts'
 import type { EVENT_OPERATIONS } from '@signalbox/contract/session/event-operations.ts'
+import type { IMPORT_OPERATIONS } from '@signalbox/contract/session/import-operations.ts'
 import type { ISSUE_OPERATIONS } from '@signalbox/contract/session/issue-operations.ts'
 import type { KEY_OPERATIONS } from '@signalbox/contract/session/key-operations.ts'
 import type { LIVE_OPERATIONS } from '@signalbox/contract/session/live-operations.ts'
@@ -20,6 +21,7 @@ export type Operation = (
   | typeof BROWSER_AGENT_OPERATIONS
   | typeof EVENT_OPERATIONS
   | typeof ISSUE_OPERATIONS
+  | typeof IMPORT_OPERATIONS
   | typeof DESTINATION_OPERATIONS
   | typeof LIVE_OPERATIONS
   | typeof START_OPERATIONS

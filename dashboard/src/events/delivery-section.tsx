@@ -42,6 +42,7 @@ export function DeliverySection({ delivery, canManage }: DeliverySectionProps) {
         />
         {delivery.replay_advice && <Text size="sm">{delivery.replay_advice}</Text>}
         {delivery.attempts.length > 0 && <Attempts attempts={delivery.attempts} />}
+        {delivery.attempt_count > 0 && <Request request={delivery.request} />}
       </Stack>
     </Section>
   )
@@ -107,6 +108,26 @@ function Attempts({ attempts }: Pick<DeliveryDetails, 'attempts'>) {
         ))}
       </Table.Tbody>
     </Table>
+  )
+}
+
+/** Built again when a person looks: a page of an event has it folded. */
+function Request({ request: { body, sentence } }: Pick<DeliveryDetails, 'request'>) {
+  if (body === null) {
+    return (
+      <Text size="sm" c="dimmed">
+        {sentence}
+      </Text>
+    )
+  }
+  return (
+    <details>
+      <summary>Request to the platform, rebuilt</summary>
+      <Text size="sm" c="dimmed" maw="46rem" my="xs">
+        {sentence}
+      </Text>
+      <pre className="code answer">{body}</pre>
+    </details>
   )
 }
 

@@ -1,20 +1,20 @@
-import { Group, Stack, Text, Title } from '@mantine/core'
+import { Button, Text } from '@mantine/core'
 import type { DeliveryIssue } from '@signalbox/contract/session/issues.ts'
+import { useState } from 'react'
 import { EmptyState } from '../components/empty-state.tsx'
 import { formatNumber } from '../components/format-count.ts'
-import { WorkspaceLink } from '../components/links.tsx'
 import { ReplayButton } from '../components/replay.tsx'
-import { Time } from '../components/time.tsx'
 import { useCanManage } from '../layout/scope.ts'
+import { IssueFrame, IssueGroups } from './issue-frame.tsx'
+import { DeliverySamples } from './issue-samples.tsx'
 import { describeCode, describeIssue } from './issue-texts.ts'
 
 interface FailureListProps {
-  workspace: string
   issues: readonly DeliveryIssue[]
 }
 
 /** Deliveries that went wrong, by cause, the latest first. */
-export function FailureList({ workspace, issues }: FailureListProps) {
+export function FailureList({ issues }: FailureListProps) {
   const canManage = useCanManage()
   if (issues.length === 0) {
     return (
@@ -24,70 +24,64 @@ export function FailureList({ workspace, issues }: FailureListProps) {
     )
   }
   const hasSeveralDestinations = new Set(issues.map(issue => issue.destination_id)).size > 1
+  const [first] = issues.filter(({ state }) => state === 'open')
   return (
-    <Stack gap="md">
-      {issues.map(issue => (
+    <IssueGroups
+      issues={issues}
+      render={issue => (
         <Failure
-          key={[issue.destination_id, issue.class, issue.code, issue.subcode, issue.reason].join()}
-          workspace={workspace}
+          key={issue.id}
           issue={issue}
           canReplay={canManage && issue.failed > 0 && issue.class !== 'local'}
           isDestinationShown={hasSeveralDestinations}
+          isOpen={issue === first}
         />
-      ))}
-    </Stack>
+      )}
+    />
   )
 }
 
 interface FailureProps {
-  workspace: string
   issue: DeliveryIssue
   canReplay: boolean
   isDestinationShown: boolean
+  /** Its events are read at once. */
+  isOpen: boolean
 }
 
-function Failure({ workspace, issue, canReplay, isDestinationShown }: FailureProps) {
+function Failure({ issue, canReplay, isDestinationShown, ...props }: FailureProps) {
+  const [isOpen, setOpen] = useState(props.isOpen)
   const { title, advice } = describeIssue(issue)
-  const code = describeCode(issue)
-  const { destination_id, attempts, failed, first_seen_at, last_seen_at, events } = issue
+  const { destination_id, attempts, failed } = issue
   return (
-    <Stack component="article" className="surface" p="md" gap="xs">
-      <Group justify="space-between" align="flex-start" gap="sm">
-        <div>
-          <Title order={3} size="h5">
-            {title}
-          </Title>
-          {code && <Text className="code">{code}</Text>}
-        </div>
-        {canReplay && <ReplayButton selection={replaySelection(issue)} label="Replay" />}
-      </Group>
+    <IssueFrame
+      issue={issue}
+      title={title}
+      code={describeCode(issue)}
+      summary={countText(attempts, failed)}
+      actions={canReplay && <ReplayButton selection={replaySelection(issue)} label="Replay" />}
+    >
       <Text maw="46rem">{advice}</Text>
-      <Text size="sm" c="dimmed">
-        {countText(attempts, failed)} First seen <Time at={first_seen_at} format="relative" />, last
-        seen <Time at={last_seen_at} format="relative" />.
-      </Text>
       {isDestinationShown && (
         <Text size="sm">
           Destination <span className="code">{destination_id}</span>
         </Text>
       )}
-      <Group gap="md">
-        <Text size="sm" fw={600}>
-          Latest events
-        </Text>
-        {events.map(({ id, space }) => (
-          <WorkspaceLink
-            key={`${space} ${id}`}
-            className="code"
-            workspace={workspace}
-            path={`events/${encodeURIComponent(id)}`}
-            search={space === 'publishable' ? { space } : {}}
+      {isOpen ? (
+        <DeliverySamples issue={issue} />
+      ) : (
+        <div>
+          <Button
+            variant="default"
+            size="compact-sm"
+            aria-label={`Show events: ${title}`}
+            onClick={() => setOpen(true)}
           >
-            {id}
-          </WorkspaceLink>
-        ))}
-      </Group>
-    </Stack>
+            Show events and value
+          </Button>
+        </div>
+      )}
+    </IssueFrame>
   )
 }
 

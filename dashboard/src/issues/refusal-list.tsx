@@ -1,54 +1,90 @@
-import { Anchor, Group, Stack, Text, Title } from '@mantine/core'
+import { Anchor, Text } from '@mantine/core'
 import { REFUSAL_RULES } from '@signalbox/contract/refusal-rules.ts'
 import type { RefusalSummary } from '@signalbox/contract/session/issues.ts'
 import { Copy } from '../components/copy.tsx'
+import { type Column, DataTable } from '../components/data-table.tsx'
 import { formatNumber } from '../components/format-count.ts'
 import { Time } from '../components/time.tsx'
+import { IssueFrame, IssueGroups, ValueAtStake } from './issue-frame.tsx'
 
-/** Why events were refused, with what to change and the way to the log. */
+/** Why events were refused, with what the API said, what to change and the way to the log. */
 export function RefusalList({ refusals }: { refusals: readonly RefusalSummary[] }) {
   return (
-    <Stack gap="md">
-      {refusals.map(refusal => (
-        <Refusal
-          key={[refusal.status, refusal.field, refusal.rule, refusal.first_seen_at].join()}
-          refusal={refusal}
-        />
-      ))}
-    </Stack>
+    <IssueGroups
+      issues={refusals}
+      render={refusal => (
+        <Refusal key={`${refusal.id} ${refusal.first_seen_at}`} refusal={refusal} />
+      )}
+    />
   )
 }
 
 function Refusal({ refusal }: { refusal: RefusalSummary }) {
-  const { status, field, rule, errors, first_seen_at, last_seen_at, last_request_id } = refusal
+  const { status, field, rule, errors, message, samples, values } = refusal
   const { title, advice } = REFUSAL_RULES[rule]
   return (
-    <Stack component="article" className="surface" p="md" gap="xs">
-      <div>
-        <Title order={3} size="h5">
-          {title}
-        </Title>
-        <Text className="code">
-          {field === null ? `Status ${status}` : `Status ${status}, ${field}`}
-        </Text>
-      </div>
+    <IssueFrame
+      issue={refusal}
+      title={title}
+      code={field === null ? `Status ${status}` : `Status ${status}, ${field}`}
+      summary={`${errors === 1 ? 'Once' : `${formatNumber(errors)} times`}.`}
+    >
+      {message && (
+        <blockquote className="api-said">
+          <Text size="sm">{message}</Text>
+        </blockquote>
+      )}
       <Text maw="46rem">
         {advice}{' '}
         <Anchor href={`/docs/refusals#${rule}`} inherit underline="always">
           Read more
         </Anchor>
       </Text>
-      <Text size="sm" c="dimmed">
-        {errors === 1 ? 'Once' : `${formatNumber(errors)} times`}. First seen{' '}
-        <Time at={first_seen_at} format="relative" />, last seen{' '}
-        <Time at={last_seen_at} format="relative" />.
-      </Text>
-      <Group gap="sm">
+      <ValueAtStake values={values} />
+      {samples.length > 0 ? (
+        <DataTable
+          label="Latest requests"
+          columns={COLUMNS}
+          rows={samples}
+          rowKey={({ request_id, form }) => `${request_id} ${form}`}
+        />
+      ) : (
         <Text size="sm">
-          Last Request-Id <span className="code">{last_request_id}</span>
+          Last Request-Id <RequestId id={refusal.last_request_id} />
         </Text>
-        <Copy text={last_request_id} label="Copy" />
-      </Group>
-    </Stack>
+      )}
+    </IssueFrame>
+  )
+}
+
+type Sample = RefusalSummary['samples'][number]
+
+const COLUMNS: readonly Column<Sample>[] = [
+  {
+    key: 'at',
+    header: 'Refused',
+    wrap: 'whole',
+    cell: ({ at }) => <Time at={at} format="absolute" />,
+  },
+  {
+    key: 'form',
+    header: 'As it was written',
+    wrap: 'whole',
+    cell: ({ form }) => (form === '' ? '–' : <span className="code">{form}</span>),
+  },
+  {
+    key: 'request',
+    header: 'Request-Id',
+    wrap: 'free',
+    from: 'sm',
+    cell: ({ request_id }) => <RequestId id={request_id} />,
+  },
+]
+
+function RequestId({ id }: { id: string }) {
+  return (
+    <>
+      <span className="code">{id}</span> <Copy text={id} label="Copy" />
+    </>
   )
 }

@@ -2,7 +2,7 @@ import { Button, Group, Stack, Text, Title } from '@mantine/core'
 import type { RefusalSummary } from '@signalbox/contract/session/issues.ts'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { lazy, type ReactNode, Suspense, useState } from 'react'
 import { EmptyState } from '../components/empty-state.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { formatNumber } from '../components/format-count.ts'
@@ -14,7 +14,12 @@ import { FailureList } from '../issues/failure-list.tsx'
 import { issuesQuery, refusalsQuery } from '../issues/issue-queries.ts'
 import { RefusalList } from '../issues/refusal-list.tsx'
 import { RefusalSearch, RefusalsOfEvent } from '../issues/refusal-search.tsx'
-import { useTrackerParams } from '../layout/scope.ts'
+import { useCanManage, useTrackerParams } from '../layout/scope.ts'
+
+/** In a chunk of its own: few people open it. */
+const ThresholdDialog = lazy(async () => ({
+  default: (await import('../issues/threshold-dialog.tsx')).ThresholdDialog,
+}))
 
 const PERIODS = [
   { value: 1, label: 'Today' },
@@ -31,12 +36,28 @@ export function IssuesPage() {
   const params = useTrackerParams()
   const refusals = useQuery(refusalsQuery(params, { days }))
   const issues = useQuery(issuesQuery(params, days))
+  const canManage = useCanManage()
+  const [isAlerting, setAlerting] = useState(false)
   return (
     <Page
       title="Issues"
       description="What went wrong, by cause, and what to do about it."
-      actions={<PeriodSelect name="days" value={days} periods={PERIODS} />}
+      actions={
+        <>
+          {canManage && (
+            <Button variant="default" onClick={() => setAlerting(true)}>
+              When to alert
+            </Button>
+          )}
+          <PeriodSelect name="days" value={days} periods={PERIODS} />
+        </>
+      }
     >
+      {isAlerting && (
+        <Suspense>
+          <ThresholdDialog workspace={params.workspace} onClose={() => setAlerting(false)} />
+        </Suspense>
+      )}
       <RefusalSearch key={eventId ?? ''} eventId={eventId} />
       {eventId && (
         <Part title={`Refusals of ${eventId}`} actions={<ClearSearch />}>
@@ -47,9 +68,7 @@ export function IssuesPage() {
         <Loaded query={refusals}>{data => <Refusals refusals={data.refusals} />}</Loaded>
       </Part>
       <Part title="Failed deliveries">
-        <Loaded query={issues}>
-          {data => <FailureList workspace={params.workspace} issues={data.issues} />}
-        </Loaded>
+        <Loaded query={issues}>{data => <FailureList issues={data.issues} />}</Loaded>
       </Part>
       {issues.data !== undefined && issues.data.page_only_withdrawals > 0 && (
         <Part title="Withdrawals from pages">

@@ -9,7 +9,9 @@ import { PageSkeleton } from '../components/page-skeleton.tsx'
 import { useTrackerParams } from '../layout/scope.ts'
 import { isCompared } from '../reports/buckets.ts'
 import { DestinationSummary } from '../reports/day-details.tsx'
+import { MakeReport } from '../reports/make-report.tsx'
 import { MatchQuality } from '../reports/match-quality-report.tsx'
+import { NameTable } from '../reports/name-table.tsx'
 import { RangeFilter } from '../reports/range-filter.tsx'
 import { ReconciliationDays } from '../reports/reconciliation-report.tsx'
 import {
@@ -69,6 +71,9 @@ function ReconciliationPanel({ search }: { search: ReportSearch }) {
   const destinations = newest.map(each => ({ id: each.destination_id, label: nameOf(each) }))
   const chosen = search.destination ?? destinations[0]?.id ?? ''
   const shown = reports.filter(({ destination_id: id }) => id === chosen)
+  const hasToday = reports.some(({ report_date: day }) => day === today())
+  const explained = shown.find(({ report_date: day }) => day === search.day) ?? shown[0]
+  const ofDay = reports.filter(({ report_date: day }) => day === explained?.report_date)
   return (
     <>
       <RangeFilter
@@ -77,7 +82,12 @@ function ReconciliationPanel({ search }: { search: ReportSearch }) {
         destinations={destinations}
         chosen={chosen}
         range={{ from, to }}
-      />
+      >
+        <MakeReport
+          day={today()}
+          label={hasToday ? "Update today's report" : "Make today's report"}
+        />
+      </RangeFilter>
       <div style={{ height: 'var(--space-6)' }} />
       {newest.length > 1 && (
         <Box mb="lg">
@@ -85,14 +95,16 @@ function ReconciliationPanel({ search }: { search: ReportSearch }) {
         </Box>
       )}
       {shown.length > 0 ? (
-        <ReconciliationDays reports={shown} search={search} />
+        <ReconciliationDays reports={shown} search={search}>
+          <NameTable reports={ofDay} nameOf={nameOf} />
+        </ReconciliationDays>
       ) : (
         <EmptyState
           title="No reports in these days"
-          command={`npx signalbox-server report --date ${previousDay()} --refresh`}
+          action={<MakeReport day={previousDay()} label="Make yesterday's report" />}
         >
           The report of a day is made on the next day at 06:00 UTC, for each destination that sent
-          events recently. The command makes the report of yesterday now.
+          events recently. Who manages deliveries can make one now, with what is known.
         </EmptyState>
       )}
     </>
@@ -118,7 +130,10 @@ function MatchQualityPanel({ search }: { search: ReportSearch }) {
     id: destination.id,
     label: formatDestination(destination),
   }))
-  const chosen = search.destination ?? destinations[0]?.id ?? ''
+  const measured = data.destinations.find(
+    ({ coverage, trend }) => coverage.length > 0 || trend.length > 0,
+  )
+  const chosen = search.destination ?? measured?.destination.id ?? destinations[0]?.id ?? ''
   const quality = data.destinations.find(({ destination }) => destination.id === chosen)
   return (
     <>
@@ -131,7 +146,7 @@ function MatchQualityPanel({ search }: { search: ReportSearch }) {
       />
       <div style={{ height: 'var(--space-6)' }} />
       {quality ? (
-        <MatchQuality quality={quality} alertBelow={alertBelow} />
+        <MatchQuality quality={quality} alertBelow={alertBelow} until={to} />
       ) : (
         <EmptyState title="No destination yet">
           Match quality is measured for each destination. Connect one first.
@@ -142,6 +157,10 @@ function MatchQualityPanel({ search }: { search: ReportSearch }) {
 }
 
 const DAY_MILLISECONDS = 86_400_000
+
+function today(): string {
+  return new Date().toISOString().slice(0, 10)
+}
 
 function previousDay(): string {
   return new Date(Date.now() - DAY_MILLISECONDS).toISOString().slice(0, 10)

@@ -108,7 +108,7 @@ function SummaryRow({ report, search, name, isChosen }: SummaryRowProps) {
   )
 }
 
-/** The platform's words, what it refused later, what was not accepted, and the values of a day. */
+/** The platform's words, what it refused later and what was not accepted. */
 export function DayDetails({ report }: { report: ReconciliationReport }) {
   const { count_source: source, sent_names: names } = report
   return (
@@ -128,7 +128,6 @@ export function DayDetails({ report }: { report: ReconciliationReport }) {
         </Section>
       )}
       {report.outcomes.length > 0 && <OutcomeTable report={report} />}
-      {report.values && <ValueTable values={report.values} day={report.report_date} />}
     </>
   )
 }
@@ -186,54 +185,6 @@ function OutcomeTable({
           </Table.Tbody>
         </Table>
       </Table.ScrollContainer>
-    </Section>
-  )
-}
-
-interface ValueTableProps {
-  values: NonNullable<ReconciliationReport['values']>
-  day: string
-}
-
-/** Amounts are exact decimal text, shown as they are. */
-function ValueTable({ values: { accepted, reported, explanation }, day }: ValueTableProps) {
-  return (
-    <Section title="Values" description={explanation}>
-      {accepted.length === 0 ? (
-        <Text size="sm">No accepted event of {day} has a value.</Text>
-      ) : (
-        <Table.ScrollContainer minWidth={280} tabIndex={0} type="native">
-          <Table aria-label="Values" verticalSpacing={6} fz="sm">
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>Event</Table.Th>
-                <Table.Th ta="right" visibleFrom="sm">
-                  Events with a value
-                </Table.Th>
-                <Table.Th ta="right">Accepted value</Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {accepted.map(({ event_name, currency, events, amount }) => (
-                <Table.Tr key={`${event_name} ${currency}`}>
-                  <Table.Td style={{ overflowWrap: 'anywhere' }}>{event_name}</Table.Td>
-                  <Table.Td ta="right" visibleFrom="sm">
-                    {formatNumber(events)}
-                  </Table.Td>
-                  <Table.Td ta="right" className="nowrap">
-                    {amount} {currency}
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </Table.ScrollContainer>
-      )}
-      {reported?.map(({ currency, amount }) => (
-        <Text key={currency} size="sm">
-          Reported by the platform: {amount} {currency}
-        </Text>
-      ))}
     </Section>
   )
 }

@@ -11,11 +11,13 @@ type Quality = MatchQualityReport['destinations'][number]
 interface MatchQualityProps {
   quality: Quality
   alertBelow: number
+  /** UTC day, YYYY-MM-DD: the last one of the coverage. */
+  until: string
 }
 
 /** The trend of the score, what to add, and which identifiers the events carry. */
-export function MatchQuality({ quality, alertBelow }: MatchQualityProps) {
-  const { trend, advice, coverage, unavailable, measured_at } = quality
+export function MatchQuality({ quality, alertBelow, until }: MatchQualityProps) {
+  const { trend, advice, coverage, unavailable } = quality
   return (
     <Stack gap="lg">
       {unavailable && (
@@ -26,12 +28,12 @@ export function MatchQuality({ quality, alertBelow }: MatchQualityProps) {
       {trend.length === 0 && (
         <EmptyState title="No score in these days">
           The platform is asked once a day, from 05:00 UTC on, for each destination with an accepted
-          event in the last seven days. Send events with identifiers, and keep a worker running.
+          event in the last seven days. Coverage is counted here from the first accepted event on.
         </EmptyState>
       )}
       {advice.length > 0 && <Advice advice={advice} />}
       {trend.length > 0 && <Scores trend={trend} alertBelow={alertBelow} />}
-      {coverage.length > 0 && <Coverage coverage={coverage} measuredAt={measured_at} />}
+      {coverage.length > 0 && <Coverage coverage={coverage} until={until} />}
     </Stack>
   )
 }
@@ -104,16 +106,16 @@ function formatChange(change: number): string {
 }
 
 interface CoverageProps extends Pick<Quality, 'coverage'> {
-  measuredAt: string | null
+  until: string
 }
 
-function Coverage({ coverage, measuredAt }: CoverageProps) {
+function Coverage({ coverage, until }: CoverageProps) {
   const keys = [...new Set(coverage.flatMap(({ keys }) => Object.keys(keys)))]
   return (
     <Section title="Coverage">
       <Text size="sm" c="dimmed" mb="sm">
-        How many percent of the accepted events carry each identifier, in the seven days before{' '}
-        {measuredAt ? <Time at={measuredAt} format="absolute" /> : 'the newest score'}.
+        How many percent of the events that the platform accepted carry each identifier, in the
+        seven days up to {until} (UTC).
       </Text>
       <Table.ScrollContainer minWidth={640} tabIndex={0} type="native">
         <Table aria-label="Coverage" fz="sm">

@@ -1,6 +1,6 @@
 import { Button, Group, NativeSelect, TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import type { ReportSearch } from './report-search.ts'
 
 interface RangeFilterProps {
@@ -9,13 +9,16 @@ interface RangeFilterProps {
   range: { from: string; to: string }
   destinations: readonly { id: string; label: string }[]
   chosen: string
+  /** Buttons at the end of the line. */
+  children?: ReactNode
 }
 
 const PRESETS = [7, 30, 90]
 const DAY_MILLISECONDS = 86_400_000
 
 /** The days and the destination of a report; they are in the address of the page. */
-export function RangeFilter({ search, range, destinations, chosen }: RangeFilterProps) {
+export function RangeFilter({ search, range, destinations, ...props }: RangeFilterProps) {
+  const { chosen, children } = props
   const navigate = useNavigate({ from: '/w/$workspace/reports' })
   const [from, setFrom] = useState(range.from)
   const [to, setTo] = useState(range.to)
@@ -67,6 +70,7 @@ export function RangeFilter({ search, range, destinations, chosen }: RangeFilter
             onChange={event => show({ destination: event.currentTarget.value })}
           />
         )}
+        {children && <div style={{ marginInlineStart: 'auto' }}>{children}</div>}
       </Group>
     </form>
   )

@@ -1,5 +1,6 @@
 import { Badge, Box, List, Stack, Table, Text } from '@mantine/core'
 import type { ReconciliationReport } from '@signalbox/contract/reports.ts'
+import type { ReactNode } from 'react'
 import { Section } from '../components/facts.tsx'
 import { formatCount, formatNumber } from '../components/format-count.ts'
 import { PageButton } from '../components/links.tsx'
@@ -7,6 +8,7 @@ import { Time } from '../components/time.tsx'
 import { BUCKETS, isCompared, STATUS_LABELS, toDayRows } from './buckets.ts'
 import { ChartFrame, CountsChart, GapChart } from './chart-frame.tsx'
 import { DayDetails, formatOrDash } from './day-details.tsx'
+import { MakeReport } from './make-report.tsx'
 import type { ReportSearch } from './report-search.ts'
 
 interface ReconciliationProps {
@@ -15,17 +17,32 @@ interface ReconciliationProps {
   search: ReportSearch
 }
 
+interface DaysProps extends ReconciliationProps {
+  /** The events of the explained day at all destinations. */
+  children: ReactNode
+}
+
 /** The gap of one day in sentences, then both counts and what explains the gap over all days. */
-export function ReconciliationDays({ reports, search }: ReconciliationProps) {
+export function ReconciliationDays({ reports, search, children }: DaysProps) {
   const explained = reports.find(({ report_date }) => report_date === search.day) ?? reports[0]
   const rows = toDayRows(reports)
   return (
     <Stack gap="lg">
       {explained && (
-        <Section title={`The gap of ${explained.report_date}`}>
+        <Section
+          title={`The gap of ${explained.report_date}`}
+          actions={
+            <MakeReport
+              day={explained.report_date}
+              destinationId={explained.destination_id}
+              label="Compare again"
+            />
+          }
+        >
           <Explanation report={explained} />
         </Section>
       )}
+      {children}
       {explained && <DayDetails report={explained} />}
       {rows.length > 0 && (
         <Section title="Counts and gap">
@@ -73,12 +90,23 @@ function Explanation({ report }: { report: ReconciliationReport }) {
       )}
       {report.updated_at && (
         <Text size="sm" c="dimmed">
-          Compared <Time at={report.updated_at} />. The report of a day is made on the next day and
-          again two days later.
+          Compared <Time at={report.updated_at} />.{' '}
+          {isPreliminary(report)
+            ? 'The day had not ended, or the platform was still counting it: the report is made ' +
+              'again at 06:00 UTC of the next day.'
+            : 'The report of a day is made on the next day and again two days later.'}
         </Text>
       )}
     </Stack>
   )
+}
+
+const FIRST_HOURS = 30
+
+/** Made before the time of the first report of its day. */
+function isPreliminary({ report_date: day, updated_at: at }: ReconciliationReport): boolean {
+  const due = Date.parse(`${day}T00:00:00Z`) + FIRST_HOURS * 3_600_000
+  return at !== null && Date.parse(at) < due
 }
 
 function summarize(report: ReconciliationReport): string {
@@ -140,6 +168,8 @@ function DayTable({ reports, search, shownDay }: DayTableProps) {
   )
 }
 
+const SO_FAR = { label: 'So far', color: 'gray' }
+
 interface DayCellsProps {
   report: ReconciliationReport
   search: ReportSearch
@@ -147,7 +177,7 @@ interface DayCellsProps {
 }
 
 function DayCells({ report, search, isShown }: DayCellsProps) {
-  const { label, color } = STATUS_LABELS[report.status]
+  const { label, color } = isPreliminary(report) ? SO_FAR : STATUS_LABELS[report.status]
   const count = (given: number) => formatOrDash(isCompared(report) ? given : null)
   const status = (
     <Badge variant="light" color={color} tt="none" fw={600} radius="sm" miw="max-content">

@@ -15,7 +15,7 @@ import { countWaitingByReason } from '../../signals/delivery/backlog-store.ts'
 import { findDeliveries } from '../../signals/delivery/delivery-store.ts'
 import { findEventsById } from '../../signals/events/event-store.ts'
 import { readStageCounts } from '../../signals/events/stage-count-store.ts'
-import { countRefusalsByHour } from '../../signals/refusals/refusal-store.ts'
+import { countRefusalsByHour } from '../../signals/refusals/refusal-list-store.ts'
 import {
   type AgentPrincipal,
   requirePermission,

@@ -1,24 +1,14 @@
-import { parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
-import {
-  FAILURE_CLASSES,
-  type FailureClass,
-  ISSUE_REASONS,
-  type IssueReason,
-} from '@signalbox/contract/reasons.ts'
-import type { Database } from '../../runtime/db/database.ts'
 import { COUNTER_SHARD, utcDay } from '../../runtime/db/sql-fragments.ts'
-import { type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
 import { type CountedStage, countStages } from '../events/stage-count-store.ts'
 import { ADD_COUNTS } from './delivery-store.ts'
 
 /** Causes of a destination and UTC day; further ones count as one per class, without a code. */
 const CAUSES_MAX = 200
-const SAMPLES_MAX = 3
-const NO_CODE = -1
+export const SAMPLES_MAX = 3
+export const NO_CODE = -1
 
 /** Between an event and the milliseconds of its settlement. No ID has U+001E or U+001F. */
-const TIME_SEPARATOR = '\x1e'
-const SAMPLE_SEPARATOR = '\x1f'
+export const TIME_SEPARATOR = '\x1e'
 
 /** The columns of a settled delivery that the counts of issues read, with their types. */
 const ISSUE_SOURCE_COLUMNS = { event_id: 'text', space: 'smallint', issue: 'text' }
@@ -31,7 +21,7 @@ export interface IssueParameters {
   at: string
 }
 
-const CAUSE = 'class, code, subcode, reason'
+export const CAUSE = 'class, code, subcode, reason'
 
 /**
  * Common table expressions that end in `counted_issues`: the causes of the settled deliveries. The
@@ -112,72 +102,6 @@ export function writeIssues(
       first_at = least(delivery_issues.first_at, excluded.first_at),
       last_at = greatest(delivery_issues.last_at, excluded.last_at),
       event_ids = (excluded.event_ids || ${OTHER_SAMPLES})[1:${SAMPLES_MAX}]`
-}
-
-/** A cause at a destination, over some days. */
-export interface IssueCount {
-  destinationId: string
-  class: Stored<FailureClass>
-  /** Null for no code. */
-  code: number | null
-  subcode: number | null
-  /** Why nothing was sent, or a warning; null when the platform's answer says it. */
-  reason: Stored<IssueReason> | null
-  attempts: number
-  failed: number
-  firstAt: Date
-  lastAt: Date
-  /** The latest events, at most three. */
-  events: { id: string; space: EventSpace }[]
-}
-
-/** The causes of a tracker since a UTC day, the latest first. */
-export async function listIssueCounts(
-  { pool }: Database,
-  { trackerId, from, limit }: { trackerId: string; from: string; limit: number },
-): Promise<IssueCount[]> {
-  const { rows } = await pool.query({
-    name: 'list-issue-counts',
-    text: `select destination_id, ${CAUSE}, sum(attempts) as attempts, sum(failed) as failed,
-             min(first_at) as first_at, max(last_at) as last_at,
-             string_agg(array_to_string(event_ids, E'\\x1f'), E'\\x1f'
-               order by last_at desc, slot) as event_ids
-           from delivery_issues where tracker_id = $1::uuid and day >= $2::date
-           group by destination_id, ${CAUSE}
-           order by max(last_at) desc, destination_id, ${CAUSE} limit $3::integer`,
-    values: [trackerId, from, limit],
-  })
-  return rows.map(row => ({
-    destinationId: row.destination_id,
-    class: parseStored(FAILURE_CLASSES, row.class),
-    code: row.code === NO_CODE ? null : row.code,
-    subcode: row.subcode === NO_CODE ? null : row.subcode,
-    reason: row.reason === '' ? null : parseStored(ISSUE_REASONS, row.reason),
-    attempts: row.attempts,
-    failed: row.failed,
-    firstAt: row.first_at,
-    lastAt: row.last_at,
-    events: readSamples(String(row.event_ids)),
-  }))
-}
-
-/**
- * The latest events of all shards. A shard has its own latest ones, in their order. Samples from
- * before they carried a time come last.
- */
-function readSamples(text: string): IssueCount['events'] {
-  const samples = text.split(SAMPLE_SEPARATOR).map(sample => {
-    const [event = '', milliseconds = '0'] = sample.split(TIME_SEPARATOR)
-    return { event, milliseconds: Number(milliseconds) }
-  })
-  samples.sort((one, other) => other.milliseconds - one.milliseconds)
-  return [...new Set(samples.map(({ event }) => event))].slice(0, SAMPLES_MAX).map(toEvent)
-}
-
-/** An event from before there were two spaces is found in the space of secrets. */
-function toEvent(text: string): { id: string; space: EventSpace } {
-  const isOfPage = text.startsWith(`${SPACE_NUMBERS.publishable}:`)
-  return { id: text.slice(text.indexOf(':') + 1), space: isOfPage ? 'publishable' : 'secret' }
 }
 
 /** The columns of `settled`, from which a settlement is counted, with their types as SQL. */

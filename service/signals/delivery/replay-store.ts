@@ -161,7 +161,7 @@ function replayValues(replay: Replay) {
  * Patterns for the text of the stored error. PostgreSQL cannot read its members if one of the texts
  * of the platform has a NUL. Quotes within those texts are escaped, so none of them matches.
  */
-function causePatterns(cause: NonNullable<ReplaySelection['cause']>): string[] | null {
+export function causePatterns(cause: NonNullable<ReplaySelection['cause']>): string[] | null {
   const members = Object.entries(cause).filter(([, value]) => value !== undefined)
   if (members.length === 0) return null
   return members.map(([name, value]) => `"${name}":${JSON.stringify(value)}[,}]`)

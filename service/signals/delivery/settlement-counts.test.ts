@@ -6,7 +6,7 @@ import { startTestService, type TestService } from '../../../testing/fixtures/se
 import { scriptFaults } from '../../../testing/fixtures/simulator.ts'
 import { type Database, openDatabase } from '../../runtime/db/database.ts'
 import { COUNTER_SHARD } from '../../runtime/db/sql-fragments.ts'
-import { listIssueCounts } from './issue-store.ts'
+import { listIssueCounts } from './issue-list-store.ts'
 
 const CONTENT = { respond: { status: 400, code: 100, subcode: 2_804_048 } }
 

@@ -38,6 +38,7 @@ interface RefusedEvent {
   refusal: Refusal
   requestId: string
   eventId: string | null
+  body: unknown
   at: Date
 }
 
@@ -70,6 +71,23 @@ export function batchRoutes(app: ServiceApp, context: BatchContext): void {
       },
     })
   })
+}
+
+/** Accepts the events of a session as those of a back end; each has a result. */
+export async function acceptImported(
+  context: BatchContext,
+  request: Pick<BatchRequest, 'id' | 'url' | 'log' | 'tracker' | 'ip'>,
+  bodies: readonly Record<string, unknown>[],
+): Promise<EventResult[]> {
+  const platforms = await findTrackerPlatforms(context, request.tracker)
+  const batch = new EventBatch(context, { ...request, browser: null, headers: {} }, platforms)
+  return batch.accept(bodies.map(toBatchEvent))
+}
+
+function toBatchEvent(body: Record<string, unknown>): BatchEvent {
+  const { event_id: id } = body
+  const bytes = Buffer.byteLength(JSON.stringify(body))
+  return { bytes, eventId: typeof id === 'string' ? id : null, body }
 }
 
 function refuseIdempotencyKey(): Refusal {
@@ -133,6 +151,7 @@ class EventBatch {
       refusal,
       requestId,
       eventId: event.eventId,
+      body: 'body' in event ? event.body : null,
       at: this.#context.now(),
     })
     const { status, message, errors, headers } = refusal

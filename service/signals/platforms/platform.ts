@@ -205,6 +205,11 @@ export interface Platform<Target = unknown> {
   ): readonly (readonly OutboundEvent[])[]
   /** Whether a copy counts once (the default). If not, no usable answer ends the delivery. */
   isDeduplicated?(event: OutboundEvent): boolean
+  /** The body of the request of `send`, for a person to read. It has no credential. */
+  buildBody(
+    connection: Pick<Connection<Target>, 'target' | 'testCode'>,
+    events: readonly OutboundEvent[],
+  ): object
   /** Sends one batch. Never throws: network errors are outcomes. */
   send(connection: Connection<Target>, events: readonly OutboundEvent[]): Promise<SendAnswer>
   /** Tells the platform of an erased person of whom it was sent events. Never throws. */

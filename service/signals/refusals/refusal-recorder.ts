@@ -9,6 +9,12 @@ import { isObject } from '../../runtime/util/is-object.ts'
 import { HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
 import { hashTokenToBase64, parseTokenKind } from '../../runtime/util/token-format.ts'
 import { parseIdempotencyKey } from '../ingestion/idempotency.ts'
+import {
+  describeForm,
+  generalizeSentence,
+  type RefusedSample,
+  readRefusedValue,
+} from './refusal-sample.ts'
 
 /** A refused request. Its event ID stays in memory until it is stored as a keyed digest. */
 export interface RefusedRequest {
@@ -17,6 +23,8 @@ export interface RefusedRequest {
   refusal: Refusal
   requestId: string
   eventId: string | null
+  /** The event. It is looked at, and not kept. */
+  body: unknown
   at: Date
 }
 
@@ -36,14 +44,23 @@ export interface RefusalCount {
   lastRequestId: string
   /** The latest ones, at most three. */
   eventIds: string[]
+  /** What the API said last; empty when it named no field. */
+  sentence: string
+  /** The latest ones, at most three. */
+  samples: RefusedSample[]
+  /** Currency -> millionths, of the events whose value can be read. */
+  values: Map<string, { millionths: bigint; requests: number }>
 }
 
 export const REFUSED_IDS_MAX = 3
+export const SAMPLES_MAX = 3
 /** Causes of all trackers between two writes. Further ones are counted as `other`. */
 const COUNTS_MAX = 10_000
 /** Unknown credentials between two writes: anyone can send any number of them. */
 const UNKNOWN_KEYS_MAX = 1_000
 const ERRORS_PER_REQUEST_MAX = 20
+/** Of one cause between two writes. Values in further ones are not counted. */
+const CURRENCIES_MAX = 10
 
 /** The statuses by which createEvent refuses an event for good, or until its sender slows down. */
 const COUNTED_STATUSES = new Set([400, 401, 403, 413, 415, 422, 429])
@@ -57,13 +74,15 @@ export class RefusalRecorder {
   #keys = new Set<string>()
 
   /** Ignores refusals that end by themselves, such as that of an unavailable store. */
-  record({ sender, refusal, requestId, eventId, at }: RefusedRequest): void {
+  record({ sender, refusal, requestId, eventId, body, at }: RefusedRequest): void {
     if (!COUNTED_STATUSES.has(refusal.status)) return
     const owner = 'trackerId' in sender ? sender.trackerId : sender.keyDigest
     if ('keyDigest' in sender && !this.#acceptKey(owner)) return
     const hour = new Date(Math.floor(at.getTime() / HOUR_MILLISECONDS) * HOUR_MILLISECONDS)
     const { status } = refusal
-    for (const [index, { field, rule }] of listCauses(refusal).entries()) {
+    const value = readRefusedValue(body)
+    for (const [index, cause] of listCauses(refusal).entries()) {
+      const { path, field, rule } = cause
       const key = [owner, hour.getTime(), status, field, rule].join(' ')
       const added = { sender, hour, status, field, rule, requestId, at }
       const count = this.#counts.get(key) ?? this.#start(owner, added)
@@ -73,6 +92,10 @@ export class RefusalRecorder {
       count.lastAt = at
       count.lastRequestId = requestId
       if (eventId !== null) addEventId(count.eventIds, eventId)
+      count.sentence = cause.sentence
+      count.samples.unshift({ at, requestId, form: describeForm(body, path) })
+      count.samples.length = Math.min(count.samples.length, SAMPLES_MAX)
+      if (value) addValue(count.values, value)
     }
   }
 
@@ -101,8 +124,8 @@ export class RefusalRecorder {
     const known = this.#counts.get(key)
     if (known) return known
     const times = { firstAt: at, lastAt: at, lastRequestId: requestId }
-    const zero = { requests: 0, errors: 0, eventIds: [] }
-    const count = { sender, hour, status, field, rule, ...zero, ...times }
+    const zero = { requests: 0, errors: 0, eventIds: [], sentence: '', samples: [] }
+    const count = { sender, hour, status, field, rule, ...zero, ...times, values: new Map() }
     this.#counts.set(key, count)
     return count
   }
@@ -113,11 +136,37 @@ type NewCause = Pick<RefusalCount, 'sender' | 'hour' | 'status' | 'field' | 'rul
   at: Date
 }
 
-function listCauses(refusal: Refusal): { field: string; rule: RefusalRule }[] {
-  const causes = refusal.rules
-    .slice(0, ERRORS_PER_REQUEST_MAX)
-    .map(({ field, rule }) => ({ field: generalizeField(field), rule }))
-  return causes.length > 0 ? causes : [{ field: '', rule: ruleOfRefusal(refusal) }]
+interface Cause {
+  /** Empty when the refusal is about no field. */
+  path: string
+  /** As it is counted. */
+  field: string
+  rule: RefusalRule
+  sentence: string
+}
+
+/** The rules of a field are in the order of its sentences. */
+function listCauses(refusal: Refusal): Cause[] {
+  const seen = new Map<string, number>()
+  const causes = refusal.rules.slice(0, ERRORS_PER_REQUEST_MAX).map(({ field: path, rule }) => {
+    const field = generalizeField(path)
+    const place = seen.get(path) ?? 0
+    seen.set(path, place + 1)
+    const sentence = refusal.errors?.[path]?.[place] ?? ''
+    return { path, field, rule, sentence: generalizeSentence(sentence, path, field) }
+  })
+  if (causes.length > 0) return causes
+  return [{ path: '', field: '', rule: ruleOfRefusal(refusal), sentence: '' }]
+}
+
+function addValue(
+  values: RefusalCount['values'],
+  { currency, millionths }: NonNullable<ReturnType<typeof readRefusedValue>>,
+): void {
+  const known = values.get(currency) ?? { millionths: 0n, requests: 0 }
+  if (known.requests === 0 && values.size >= CURRENCIES_MAX) return
+  const requests = known.requests + 1
+  values.set(currency, { millionths: known.millionths + millionths, requests })
 }
 
 /**
@@ -193,7 +242,8 @@ function recordRefusedRequest(
   if (sender === null) return
   const { id: requestId, url, routeOptions } = request
   const refusal = toRefusal(error, url, routeOptions.bodyLimit)
-  refusals.record({ sender, refusal, requestId, eventId: readEventId(request), at: now() })
+  const eventId = readEventId(request)
+  refusals.record({ sender, refusal, requestId, eventId, body: request.body, at: now() })
 }
 
 interface RefusedSource {

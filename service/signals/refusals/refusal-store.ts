@@ -1,15 +1,12 @@
-import { keysOf, parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
-import { REFUSAL_RULES, type RefusalRule } from '@signalbox/contract/refusal-rules.ts'
-import type { Selectable } from 'kysely'
 import type { Database } from '../../runtime/db/database.ts'
 import {
   type BatchColumn,
   toArrayParameters,
   unnestColumns,
 } from '../../runtime/db/sql-fragments.ts'
-import type { Tables } from '../../runtime/db/tables.ts'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
-import { REFUSED_IDS_MAX, type RefusalCount } from './refusal-recorder.ts'
+import { REFUSED_IDS_MAX, type RefusalCount, SAMPLES_MAX } from './refusal-recorder.ts'
+import { formatMillionths, type RefusedSample } from './refusal-sample.ts'
 
 /** A count with its event IDs as keyed digests. */
 export interface StoredCount extends Omit<RefusalCount, 'sender' | 'eventIds'> {
@@ -35,7 +32,16 @@ const COUNT_COLUMNS: BatchColumn<StoredCount>[] = [
   { name: 'last_at', type: 'timestamptz', text: ({ lastAt }) => lastAt.toISOString() },
   { name: 'last_request_id', type: 'text', text: ({ lastRequestId }) => lastRequestId },
   { name: 'id_digests', type: 'text', text: ({ idDigests }) => idDigests.join(' ') },
+  { name: 'sentence', type: 'text', text: ({ sentence }) => sentence },
+  { name: 'samples', type: 'text', text: ({ samples }) => samples.map(toSampleText).join(SPLIT) },
 ]
+
+/** Between samples; no part of one has it. */
+export const SPLIT = '\x1f'
+
+function toSampleText({ at, requestId, form }: RefusedSample): string {
+  return [at.getTime(), requestId, form].join(' ')
+}
 
 const KNOWN_IDS = Array.from({ length: REFUSED_IDS_MAX }).reduce<string>(
   (known, _, index) => `array_remove(${known}, excluded.id_digests[${index + 1}])`,
@@ -45,9 +51,10 @@ const KNOWN_IDS = Array.from({ length: REFUSED_IDS_MAX }).reduce<string>(
 /** In the order of the keys, so that two processes wait for each other instead of deadlocking. */
 const ADD_REFUSALS = `
   insert into refusals (tracker_id, hour, status, field, rule, requests, errors, first_at, last_at,
-    last_request_id, id_digests)
+    last_request_id, id_digests, sentence, samples)
   select $1::uuid, hour, status, field, rule, requests, errors, first_at, last_at,
-    last_request_id, string_to_array(id_digests, ' ')
+    last_request_id, string_to_array(id_digests, ' '), sentence,
+    string_to_array(samples, E'\\x1f')
   from ${unnestColumns(COUNT_COLUMNS, { alias: 'given', firstParameter: 2 })}
   order by hour, status, field, rule
   on conflict (tracker_id, hour, status, field, rule) do update set
@@ -57,7 +64,56 @@ const ADD_REFUSALS = `
     last_at = greatest(refusals.last_at, excluded.last_at),
     last_request_id = case when excluded.last_at >= refusals.last_at
       then excluded.last_request_id else refusals.last_request_id end,
+    sentence = case when excluded.last_at >= refusals.last_at
+      then excluded.sentence else refusals.sentence end,
+    samples = (excluded.samples || refusals.samples)[1:${SAMPLES_MAX}],
     id_digests = (excluded.id_digests || ${KNOWN_IDS})[1:${REFUSED_IDS_MAX}]`
+
+interface ValueOfCount extends Pick<StoredCount, 'hour' | 'status' | 'field' | 'rule'> {
+  currency: string
+  amount: string
+  requests: number
+}
+
+const VALUE_COLUMNS: BatchColumn<ValueOfCount>[] = [
+  { name: 'hour', type: 'timestamptz', text: ({ hour }) => hour.toISOString() },
+  { name: 'status', type: 'smallint', text: ({ status }) => String(status) },
+  { name: 'field', type: 'text', text: ({ field }) => field },
+  { name: 'rule', type: 'text', text: ({ rule }) => rule },
+  { name: 'currency', type: 'text', text: ({ currency }) => currency },
+  { name: 'amount', type: 'numeric', text: ({ amount }) => amount },
+  { name: 'requests', type: 'integer', text: ({ requests }) => String(requests) },
+]
+
+const ADD_VALUES = `
+  insert into refusal_values (tracker_id, hour, status, field, rule, currency, amount, requests)
+  select $1::uuid, hour, status, field, rule, currency, amount, requests
+  from ${unnestColumns(VALUE_COLUMNS, { alias: 'given', firstParameter: 2 })}
+  order by hour, status, field, rule, currency
+  on conflict (tracker_id, hour, status, field, rule, currency) do update set
+    amount = refusal_values.amount + excluded.amount,
+    requests = refusal_values.requests + excluded.requests`
+
+async function addValues(
+  { pool }: Database,
+  trackerId: string,
+  counts: readonly StoredCount[],
+): Promise<void> {
+  const values = counts.flatMap(({ hour, status, field, rule, values }) =>
+    [...values].map(([currency, { millionths, requests }]) => ({
+      hour,
+      status,
+      field,
+      rule,
+      currency,
+      requests,
+      amount: formatMillionths(millionths),
+    })),
+  )
+  if (values.length === 0) return
+  const parameters = [trackerId, ...toArrayParameters(VALUE_COLUMNS, values)]
+  await pool.query({ name: 'add-refusal-values', text: ADD_VALUES, values: parameters })
+}
 
 /** Adds counts of one tracker. Causes beyond the limit of a day are added as `other`. */
 export async function addRefusals(
@@ -69,6 +125,7 @@ export async function addRefusals(
     const fitting = await foldNewCauses(database, { trackerId, day, counts: ofDay })
     const values = [trackerId, ...toArrayParameters(COUNT_COLUMNS, fitting)]
     await database.pool.query({ name: 'add-refusals', text: ADD_REFUSALS, values })
+    await addValues(database, trackerId, fitting)
   }
 }
 
@@ -122,99 +179,25 @@ function mergeCounts(first: StoredCount, second: StoredCount): StoredCount {
     errors: first.errors + second.errors,
     firstAt: first.firstAt < second.firstAt ? first.firstAt : second.firstAt,
     idDigests: [...new Set([...first.idDigests, ...second.idDigests])].slice(-REFUSED_IDS_MAX),
+    samples: [...first.samples, ...second.samples]
+      .sort((one, other) => other.at.getTime() - one.at.getTime())
+      .slice(0, SAMPLES_MAX),
+    values: mergeValues(first.values, second.values),
   }
+}
+
+function mergeValues(first: StoredCount['values'], second: StoredCount['values']) {
+  const merged = new Map(first)
+  for (const [currency, { millionths, requests }] of second) {
+    const known = merged.get(currency) ?? { millionths: 0n, requests: 0 }
+    merged.set(currency, {
+      millionths: known.millionths + millionths,
+      requests: known.requests + requests,
+    })
+  }
+  return merged
 }
 
 function startOfDay(time: Date): number {
   return Math.floor(time.getTime() / DAY_MILLISECONDS) * DAY_MILLISECONDS
-}
-
-const RULES = keysOf(REFUSAL_RULES)
-
-/** A cause of refusals of a tracker, over some hours. */
-export interface RefusalCause {
-  status: number
-  field: string
-  rule: Stored<RefusalRule>
-  requests: number
-  errors: number
-  firstAt: Date
-  lastAt: Date
-  lastRequestId: string
-}
-
-interface RefusalQuery {
-  trackerId: string
-  /** The first hour. */
-  from: Date
-  limit: number
-}
-
-/** The causes since an hour, the most frequent ones first. */
-export async function listRefusalCauses(
-  { pool }: Database,
-  { trackerId, from, limit }: RefusalQuery,
-): Promise<RefusalCause[]> {
-  const { rows } = await pool.query({
-    name: 'list-refusal-causes',
-    text: `select status, field, rule, sum(requests) as requests, sum(errors) as errors,
-             min(first_at) as first_at, max(last_at) as last_at,
-             (array_agg(last_request_id order by last_at desc))[1] as last_request_id
-           from refusals where tracker_id = $1::uuid and hour >= $2::timestamptz
-           group by status, field, rule
-           order by sum(errors) desc, status, field, rule limit $3::integer`,
-    values: [trackerId, from, limit],
-  })
-  return rows.map(toRefusalCause)
-}
-
-/** The causes in one hour that name an event ID, latest first. */
-export async function findRefusalsOfEvent(
-  { pool }: Database,
-  { trackerId, from, limit, idDigest }: RefusalQuery & { idDigest: string },
-): Promise<RefusalCause[]> {
-  const { rows } = await pool.query({
-    name: 'find-refusals-of-event',
-    text: `select status, field, rule, requests, errors, first_at, last_at, last_request_id
-           from refusals
-           where tracker_id = $1::uuid and hour >= $2::timestamptz
-             and id_digests @> array[$4::text]
-           order by hour desc, status, field, rule limit $3::integer`,
-    values: [trackerId, from, limit, idDigest],
-  })
-  return rows.map(toRefusalCause)
-}
-
-type RefusalRow = Omit<Selectable<Tables['refusals']>, 'tracker_id' | 'hour' | 'id_digests'>
-
-function toRefusalCause(row: RefusalRow): RefusalCause {
-  return {
-    status: row.status,
-    field: row.field,
-    rule: parseStored(RULES, row.rule),
-    requests: row.requests,
-    errors: row.errors,
-    firstAt: row.first_at,
-    lastAt: row.last_at,
-    lastRequestId: row.last_request_id,
-  }
-}
-
-/** Refused requests by hour and rule. */
-export async function countRefusalsByHour(
-  { pool }: Database,
-  { trackerId, from }: Pick<RefusalQuery, 'trackerId' | 'from'>,
-): Promise<{ hour: Date; reason: Stored<RefusalRule>; count: number }[]> {
-  const { rows } = await pool.query({
-    name: 'count-refusals-by-hour',
-    text: `select hour, rule as reason, sum(requests) as count from refusals
-           where tracker_id = $1::uuid and hour >= $2::timestamptz
-           group by hour, rule having sum(requests) > 0 order by hour, rule`,
-    values: [trackerId, from],
-  })
-  return rows.map(({ hour, reason, count }) => ({
-    hour,
-    reason: parseStored(RULES, reason),
-    count,
-  }))
 }

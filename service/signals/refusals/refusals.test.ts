@@ -3,7 +3,8 @@ import { it } from 'node:test'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
 import { hashToken } from '../../runtime/util/token-format.ts'
-import { addRefusals, listRefusalCauses } from './refusal-store.ts'
+import { listRefusalCauses } from './refusal-list-store.ts'
+import { addRefusals } from './refusal-store.ts'
 
 const PATH = '/api/v1/events'
 
@@ -140,6 +141,9 @@ it('loses no count of processes that store the same causes at the same time', as
     requests: 1,
     errors: 2,
     idDigests: ['a'.repeat(64)],
+    sentence: 'The event_name field is required.',
+    samples: [{ at, requestId: 'req_1', form: 'missing' }],
+    values: new Map([['EUR', { millionths: 1_500_000n, requests: 1 }]]),
   }))
   const inEitherOrder = [counts, counts.toReversed()]
   await Promise.all(

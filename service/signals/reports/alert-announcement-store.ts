@@ -2,6 +2,9 @@ import { PROBLEM_KINDS, type ProblemKind } from '@signalbox/contract/alerts.ts'
 import { parseStored, type Stored, storedText } from '@signalbox/contract/closed-set.ts'
 import { sql } from 'kysely'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
+import { DEFAULT_THRESHOLDS } from './alert-threshold-store.ts'
+
+const { unreachableMinutes: UNREACHABLE_MINUTES } = DEFAULT_THRESHOLDS
 
 /** A problem of a destination that people should know about. */
 export interface Problem {
@@ -20,11 +23,12 @@ export interface Problem {
 }
 
 /**
- * Open alerts, and destinations that are inactive or have been unreachable since a time, without
- * those that a person paused, because people know of these. Both parts
- * read partial indexes that hold problems only. Citus joins them by tracker.
+ * Open alerts, and destinations that are inactive or have been unreachable for as long as their
+ * workspace chose, without those that a person paused, because people know of these. A shorter
+ * outage ends by itself, and the deliveries are retried anyway. Both parts read partial indexes
+ * that hold problems only. Citus joins them by tracker.
  */
-function openProblems(unreachableSince: Date) {
+function openProblems(at: Date) {
   return sql`
     select trackers.workspace_id, 'alert/' || alerts.tracker_id || '/' || alerts.id as alert_key,
       alerts.kind, alerts.tracker_id, trackers.name as tracker_name, alerts.destination_id,
@@ -43,25 +47,27 @@ function openProblems(unreachableSince: Date) {
       destinations.status_reason as reason, destinations.backoff_since as since
     from destinations
     join trackers on trackers.id = destinations.tracker_id
+    left join alert_thresholds on alert_thresholds.workspace_id = trackers.workspace_id
     cross join lateral (
       select case when destinations.status = 'inactive' then 'inactive' else 'unreachable' end
     ) as state(name)
     where (destinations.status = 'inactive' or destinations.backoff_cause = 'unreachable')
       and destinations.paused_at is null and destinations.disconnected_at is null
       and (destinations.status = 'inactive'
-        or destinations.backoff_since <= ${unreachableSince}::timestamptz)`
+        or destinations.backoff_since <= ${at}::timestamptz - make_interval(
+          mins => coalesce(alert_thresholds.unreachable_minutes, ${UNREACHABLE_MINUTES}::integer)))`
 }
 
 /** Workspaces with a problem that was not announced, or an announced one that is resolved. */
 export async function findWorkspacesToUpdate(
   { query }: Pick<Database, 'query'>,
-  { unreachableSince, limit }: { unreachableSince: Date; limit: number },
+  { at, limit }: { at: Date; limit: number },
 ): Promise<number[]> {
   // Each key is on one side or on both.
   const { rows } = await sql<{ workspace_id: number }>`
     select distinct workspace_id from (
       select workspace_id, alert_key from (
-        select workspace_id, alert_key from (${openProblems(unreachableSince)}) as problem
+        select workspace_id, alert_key from (${openProblems(at)}) as problem
         union all
         select workspace_id, alert_key from announced_alerts
       ) as either
@@ -73,16 +79,16 @@ export async function findWorkspacesToUpdate(
 
 interface ProblemSearch {
   workspaceId: number
-  unreachableSince: Date
+  at: Date
   limit: number
 }
 
 export async function listProblems(
   { query }: Transaction,
-  { workspaceId, unreachableSince, limit }: ProblemSearch,
+  { workspaceId, at, limit }: ProblemSearch,
 ): Promise<Problem[]> {
   const { rows } = await sql<ProblemRow>`
-    select * from (${openProblems(unreachableSince)}) as problem
+    select * from (${openProblems(at)}) as problem
     where workspace_id = ${workspaceId}::integer
     order by alert_key limit ${limit}::integer`.execute(query)
   return rows.map(row => ({

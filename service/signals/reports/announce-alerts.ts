@@ -3,7 +3,7 @@ import { isRecognized, type Stored, storedText } from '@signalbox/contract/close
 import type { PauseReason } from '@signalbox/contract/reasons.ts'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
 import { plainName } from '../../runtime/util/plain-name.ts'
-import { formatDateTime, MINUTE_SECONDS } from '../../runtime/util/time.ts'
+import { formatDateTime } from '../../runtime/util/time.ts'
 import { findPauseReason } from '../delivery/destination-health.ts'
 import { formatTarget } from '../delivery/destination-resource.ts'
 import {
@@ -21,8 +21,6 @@ const WORKSPACES_PER_RUN_MAX = 200
 const PROBLEMS_MAX = 80_000
 /** The rest follows in the next run, so that the settings are not locked for long. */
 const CHANGES_PER_RUN_MAX = 1_000
-/** A shorter outage ends by itself, and the deliveries are retried anyway. */
-const UNREACHABLE_SECONDS = 15 * MINUTE_SECONDS
 
 /** What the members who manage deliveries should know. */
 export interface AlertNotification {
@@ -57,33 +55,29 @@ export async function announceAlerts(
   { database, announcer }: AlertContext,
   { now: at }: { now: Date },
 ): Promise<{ workspaces: number; more: boolean }> {
-  const unreachableSince = new Date(at.getTime() - UNREACHABLE_SECONDS * 1_000)
   const limit = WORKSPACES_PER_RUN_MAX
-  const changed = await findWorkspacesToUpdate(database, { unreachableSince, limit })
+  const changed = await findWorkspacesToUpdate(database, { at, limit })
   for (const workspaceId of changed) {
     await database.query
       .transaction()
-      .execute(query =>
-        announceWorkspace({ query }, announcer, { workspaceId, unreachableSince, at }),
-      )
+      .execute(query => announceWorkspace({ query }, announcer, { workspaceId, at }))
   }
   return { workspaces: changed.length, more: changed.length === limit }
 }
 
 interface WorkspaceRun {
   workspaceId: number
-  unreachableSince: Date
   at: Date
 }
 
 async function announceWorkspace(
   transaction: Transaction,
   announcer: AlertAnnouncer,
-  { workspaceId, unreachableSince, at }: WorkspaceRun,
+  { workspaceId, at }: WorkspaceRun,
 ): Promise<void> {
   // Of concurrent runs the later one reads what the earlier one announced.
   await announcer.lock(transaction, workspaceId)
-  const search = { workspaceId, unreachableSince, limit: PROBLEMS_MAX }
+  const search = { workspaceId, at, limit: PROBLEMS_MAX }
   const problems = await listProblems(transaction, search)
   const announced = await listAnnouncedAlerts(transaction, workspaceId, PROBLEMS_MAX)
   const openKeys = new Set(problems.map(({ key }) => key))

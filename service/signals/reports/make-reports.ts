@@ -2,6 +2,7 @@ import { formatUtcDay, isCalendarDay, subtractDays, toDaySpan } from '../../runt
 import { type Destination, findDestination } from '../delivery/destination-store.ts'
 import { findDestinationRoutes } from '../delivery/plan-store.ts'
 import { type AlertContext, type AlertSubject, raiseAlert, resolveAlert } from './alert-store.ts'
+import { findThresholdsOfTracker } from './alert-threshold-store.ts'
 import { compareDay, type ReportContext, readDetails } from './compare-day.ts'
 import type { DayReconciliation } from './reconcile-day.ts'
 import {
@@ -126,9 +127,10 @@ export async function refreshReports(
 
 /**
  * Makes, stores and returns the report of one destination and UTC day. Without counts of the
- * platform the report is `unavailable`, and a stored report with counts stays.
+ * platform the report is `unavailable`, and a stored report with counts stays. The report of a day
+ * that has not ended has what both sides know so far; the scheduled one replaces it.
  */
-async function makeReport(
+export async function makeReport(
   context: ReportContext,
   destination: Destination,
   day: string,
@@ -142,10 +144,6 @@ async function makeReport(
   return reconciliation
 }
 
-/** An alert needs an unexplained residual of 5 % of the accepted events, and of ten events. */
-const SHARE_MIN = 0.05
-const EVENTS_MIN = 10
-
 interface FinalReport {
   trackerId: string
   destinationId: string
@@ -156,7 +154,8 @@ interface FinalReport {
 }
 
 /**
- * Raises an alert when the final report of a day has a large unexplained residual, and resolves it
+ * Raises an alert when the final report of a day has a large unexplained residual: both the events
+ * and the percent of the accepted ones that the workspace chose. Resolves it
  * when the report of a later day does not. Pending and unavailable days change nothing.
  */
 async function updateResidualAlert(
@@ -167,7 +166,12 @@ async function updateResidualAlert(
   const subject: AlertSubject = { trackerId, destinationId, kind: 'reconciliation_unexplained' }
   if (status === 'pending' || status === 'unavailable' || unexplainedResidual === null) return
   const unexplained = Math.abs(unexplainedResidual)
-  if (unexplained < EVENTS_MIN || unexplained < acceptedCount * SHARE_MIN) {
+  const { unexplainedEvents, unexplainedPercent } = await findThresholdsOfTracker(
+    context.database,
+    trackerId,
+  )
+  const share = (acceptedCount * Number(unexplainedPercent)) / 100
+  if (unexplained < unexplainedEvents || unexplained < share) {
     await resolveAlert(context, subject, at)
     return
   }

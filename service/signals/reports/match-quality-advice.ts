@@ -1,6 +1,11 @@
 import type { EventQuality, MatchKey } from '../platforms/platform.ts'
 import type { Alert } from './alert-store.ts'
-import type { EventNameCoverage, MatchAssessment } from './match-quality.ts'
+import {
+  type EventNameCoverage,
+  formatMillionths,
+  type MatchAssessment,
+  toMillionths,
+} from './match-quality.ts'
 
 /** Advice to improve the match quality of one event name; stored with the platform's answer. */
 interface MatchAdvice {
@@ -83,6 +88,49 @@ function missingKey(
   ]
 }
 
+/** Identifiers to name for one event name. A longer list is not read. */
+const MISSING_KEYS_MAX = 3
+
+/**
+ * What to send more often by the coverage of now: it needs no score of the platform. `told` is the
+ * advice of the newest score, which has the gain that the platform expects for some identifier.
+ */
+export function adviseMissingKeys(
+  coverage: readonly EventNameCoverage[],
+  matchKeys: readonly MatchKey[],
+  told: readonly Pick<MatchAdvice, 'event_name' | 'key' | 'possible_gain_percent'>[],
+): MatchAdvice[] {
+  return coverage.slice(0, NAMES_MAX).flatMap(ours =>
+    matchKeys
+      .filter(({ key, enoughPercent }) => (ours.keys[key] ?? 0) < enoughPercent)
+      .map(({ key, from }) => {
+        const same = told.find(one => one.event_name === ours.event_name && one.key === key)
+        const gain = same?.possible_gain_percent ?? null
+        const sentence = `${displayName(ours)}: ${describeMissing(ours, key)}: send ${from}. `
+        const effect =
+          gain === null
+            ? 'The platform can match these events by it then; it names no expected gain.'
+            : `The platform expects up to ${gain} % more matched conversions.`
+        const kind = 'send_more' as const
+        return {
+          event_name: ours.event_name,
+          key,
+          kind,
+          sentence: `${sentence}${effect}`,
+          possible_gain_percent: gain,
+        }
+      })
+      .toSorted((a, b) => (b.possible_gain_percent ?? 0) - (a.possible_gain_percent ?? 0))
+      .slice(0, MISSING_KEYS_MAX),
+  )
+}
+
+function describeMissing({ events, keys }: EventNameCoverage, key: string): string {
+  const share = keys[key] ?? 0
+  if (share === 0) return events === 1 ? `the event has no ${key}` : `no event has ${key}`
+  return `${Math.round((100 - share) * 10) / 10} % of ${events} events have no ${key}`
+}
+
 /** Names come from callers, so they are reduced to one short line. */
 function displayName({ event_name: name }: EventNameCoverage): string {
   return name.replace(/[\p{C}\p{Z}]+/gu, ' ').slice(0, NAME_CHARACTERS_MAX)
@@ -98,6 +146,8 @@ interface SnapshotInput {
   coverage: readonly EventNameCoverage[]
   /** Our coverage in the snapshot of a week earlier; empty when there is none. */
   coverageBefore: readonly EventNameCoverage[]
+  /** Decimal text: a score below it is low. */
+  scoreMin: string
 }
 
 const POINTS_FALLEN_MIN = 10
@@ -119,11 +169,16 @@ export function evaluateMatchAlerts(snapshot: SnapshotInput): MatchAlertChanges 
   if (hasFallen === false) alerts.resolved.push('emq_fell')
   if (isLow) {
     const sentence =
-      `The event match quality is ${score}, and below 4.0 the platform finds too few of your ` +
-      'customers: follow the advice in the newest snapshot of getEmqReport.'
+      `The event match quality is ${score}, and below ${formatScore(snapshot.scoreMin)} the ` +
+      'platform finds too few of your customers: follow the advice in the newest snapshot of ' +
+      'getEmqReport.'
     alerts.raised.push({ kind: 'emq_low', sentence, details })
   } else alerts.resolved.push('emq_low')
   return alerts
+}
+
+function formatScore(decimal: string): string {
+  return formatMillionths(toMillionths(decimal))
 }
 
 /** The key with the largest drop, of the first event name in both snapshots. */

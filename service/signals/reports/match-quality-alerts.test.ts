@@ -12,6 +12,7 @@ const FINE: MatchAssessment = {
 
 function alertsOf(changes: Partial<MatchAssessment>, before = {}, now = {}) {
   return evaluateMatchAlerts({
+    scoreMin: '4',
     assessment: { ...FINE, ...changes },
     coverage: [{ event_name: 'Purchase', events: 50, keys: now }],
     coverageBefore: [{ event_name: 'Purchase', events: 50, keys: before }],

@@ -3,6 +3,7 @@ import { it } from 'node:test'
 import fc from 'fast-check'
 import { DAY_MILLISECONDS, HOUR_MILLISECONDS } from '../../runtime/util/time.ts'
 import type { EventQuality } from '../platforms/platform.ts'
+import { DEFAULT_THRESHOLDS } from './alert-threshold-store.ts'
 import {
   assessMatchQuality,
   type EarlierScore,
@@ -29,7 +30,8 @@ function earlier(daysEarlier: number, score: string, hoursLater = 0): EarlierSco
 }
 
 function assess(changes: Partial<MatchQualityInput>) {
-  return assessMatchQuality({ events: [], ours: [], earlier: [], at: NOW, ...changes })
+  const none = { events: [], ours: [], earlier: [] }
+  return assessMatchQuality({ ...none, at: NOW, thresholds: DEFAULT_THRESHOLDS, ...changes })
 }
 
 it('is the score of Purchase when there is one', () => {

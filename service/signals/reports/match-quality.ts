@@ -16,9 +16,9 @@ export interface MatchAssessment {
   score: string
   /** Decimal text; null when there is no snapshot of 6 to 8 days earlier. */
   weekOverWeekChange: string | null
-  /** Fell by 1.0 or more within a week; null when unknown. */
+  /** Fell by the threshold or more within a week; null when unknown. */
   hasFallen: boolean | null
-  /** Below 4.0. */
+  /** Below the threshold. */
   isLow: boolean
 }
 
@@ -29,15 +29,13 @@ export interface MatchQualityInput {
   ours: readonly MatchKeyCounts[]
   earlier: readonly EarlierScore[]
   at: Date
+  /** A fall within a week from which on, and a score below which, an alert is raised. */
+  thresholds: { scoreFall: string; scoreMin: string }
 }
 
 /** The event whose match quality decides the value of a sale to the platform. */
 export const SCORED_EVENT_NAME = 'Purchase'
 
-const FALL_MILLIONTHS_MIN = 1_000_000n
-/** A score below it raises an alert. */
-export const FINE_SCORE_MIN = 4
-const FINE_MILLIONTHS_MIN = BigInt(FINE_SCORE_MIN) * 1_000_000n
 const TENTH_MILLIONTHS = 100_000n
 const WEEK_DAYS = 7
 /** The age of a snapshot that counts as one week earlier. */
@@ -52,6 +50,7 @@ export function assessMatchQuality({
   ours,
   earlier,
   at,
+  thresholds,
 }: MatchQualityInput): MatchAssessment | null {
   const score = computeScore(events, ours)
   if (score === null) return null
@@ -60,8 +59,8 @@ export function assessMatchQuality({
   return {
     score: formatMillionths(score),
     weekOverWeekChange: change === null ? null : formatMillionths(change),
-    hasFallen: change === null ? null : change <= -FALL_MILLIONTHS_MIN,
-    isLow: score < FINE_MILLIONTHS_MIN,
+    hasFallen: change === null ? null : change <= -toMillionths(thresholds.scoreFall),
+    isLow: score < toMillionths(thresholds.scoreMin),
   }
 }
 

@@ -18,6 +18,14 @@ it('is due from 06:00 of the next day until it is made', () => {
   assert.equal(isReportDue(DAY, undefined, at('26T17:00:00')), true)
 })
 
+it('is due at its time although a person made it earlier', () => {
+  assert.equal(isReportDue(DAY, trial('explained', '20T15:00:00'), at('21T05:59:59')), false)
+  assert.equal(isReportDue(DAY, trial('explained', '20T15:00:00'), at('21T06:00:00')), true)
+  const failed = trial('explained', '20T15:00:00', '21T06:00:00')
+  assert.equal(isReportDue(DAY, failed, at('21T06:59:59')), false)
+  assert.equal(isReportDue(DAY, failed, at('21T07:00:00')), true)
+})
+
 it('is due again from 06:00 of the third morning', () => {
   for (const madeAt of ['21T06:00:00', '22T12:00:00', '23T05:59:00']) {
     assert.equal(isReportDue(DAY, trial('explained', madeAt), at('23T05:59:59')), false)

@@ -21,13 +21,15 @@ export interface ReportAttempt {
 /**
  * Whether a report of a day is due: once after the day, and once more when late events have
  * arrived. The check is for a missing report, not for the hour, so a missed run is made up for.
- * Without counts the report is retried every hour until a day after its second due time.
+ * Without counts the report is retried every hour until a day after its second due time. A report
+ * that a person made before its time counts as none.
  */
 export function isReportDue(day: string, attempt: ReportAttempt | undefined, now: Date): boolean {
-  if (now < firstDueAt(day)) return false
-  if (!attempt) return true
+  const first = firstDueAt(day)
+  if (now < first) return false
+  if (!attempt || attempt.triedAt < first) return true
   const second = addHoursToDay(day, SECOND_HOURS)
-  const wasMade = attempt.status !== 'unavailable'
+  const wasMade = attempt.status !== 'unavailable' && attempt.updatedAt >= first
   const isFinal = wasMade && attempt.updatedAt >= second
   const waitsForSecond = wasMade && now < second
   if (isFinal || waitsForSecond) return false

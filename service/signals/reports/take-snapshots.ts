@@ -15,6 +15,7 @@ import {
   resolveAlert,
   resolveInactiveAlerts,
 } from './alert-store.ts'
+import { findThresholdsOfTracker } from './alert-threshold-store.ts'
 import {
   assessMatchQuality,
   computeMatchCoverage,
@@ -214,11 +215,18 @@ async function assessSnapshot(
   const span = { from: subtractDays(now, DAYS_BACK), until: today }
   const ours = await countMatchKeys(database, { ...target, ...span })
   const earlier = await findEarlierSnapshots(database, target, { today, ...EARLIER_DAYS })
-  const assessment = assessMatchQuality({ events: quality.events, ours, earlier, at: now })
+  const thresholds = await findThresholdsOfTracker(database, target.trackerId)
+  const { events } = quality
+  const assessment = assessMatchQuality({ events, ours, earlier, at: now, thresholds })
   if (!assessment) return noReading('no_score')
   const coverage = computeMatchCoverage(ours)
   const coverageBefore = findWeekEarlier(earlier, now)?.coverage ?? []
-  const { raised, resolved } = evaluateMatchAlerts({ assessment, coverage, coverageBefore })
+  const { raised, resolved } = evaluateMatchAlerts({
+    assessment,
+    coverage,
+    coverageBefore,
+    scoreMin: thresholds.scoreMin,
+  })
   for (const alert of raised) await raiseAlert(context, { ...target, ...alert }, now)
   for (const kind of resolved) await resolveAlert(context, { ...target, kind }, now)
   return {

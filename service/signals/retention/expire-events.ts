@@ -215,6 +215,7 @@ interface CountExpiry {
 const COUNT_DAYS = 31
 const TABLES = [
   { table: 'refusals', column: 'hour' },
+  { table: 'refusal_values', column: 'hour' },
   { table: 'stage_counts', column: 'hour' },
   { table: 'delivery_issues', column: 'day' },
   { table: 'secret_event_names', column: 'received_on' },

@@ -95,7 +95,7 @@ export async function deleteCounts(
 
 /** Tables of counts whose primary key begins with the tracker and a time. */
 interface AgedTable {
-  table: 'refusals' | 'stage_counts' | 'delivery_issues' | 'secret_event_names'
+  table: 'refusals' | 'refusal_values' | 'stage_counts' | 'delivery_issues' | 'secret_event_names'
   column: 'hour' | 'day' | 'received_on'
 }
 

@@ -1,7 +1,8 @@
+import { CliError, createUsageError, EXIT_CODES } from '../cli-error.ts'
 import type { CommandContext, DefineGroup, Handler } from '../command-context.ts'
 import { type Connection, LOGIN_HINT, maskToken } from '../connection.ts'
 import { deleteCredential, writeCredential } from '../credential-file.ts'
-import { CliError, createUsageError, EXIT_CODES, exitCodeOf } from '../exit-codes.ts'
+import { exitCodeOf } from '../exit-codes.ts'
 import { askSecret, readInput } from '../output/prompt.ts'
 import { formatFacts } from '../output/table.ts'
 

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { CreatedEvent } from '@signalbox/sdk'
 import { isObject } from '../../../../service/runtime/util/is-object.ts'
+import { createUsageError, EXIT_CODES, type ExitCode } from '../cli-error.ts'
 import type { CommandContext, Handler } from '../command-context.ts'
 import {
   type EventBody,
@@ -10,7 +11,6 @@ import {
   setMember,
   toSubmission,
 } from '../event-fields.ts'
-import { createUsageError, EXIT_CODES, type ExitCode } from '../exit-codes.ts'
 import { readInput } from '../output/prompt.ts'
 import { printable } from '../output/style.ts'
 import { formatDeliveries, isDelivered } from './event-text.ts'
@@ -24,8 +24,9 @@ export const createEvent: Handler<CreateOptions> = async (context, options) => {
     const { importFile } = await import('../import/import-file.ts')
     return importFile(context, options.file, { ...options, defaults: given })
   }
-  for (const name of ['format', 'map', 'delimiter', 'concurrency', 'refused'] as const) {
-    if (options[name] !== undefined) throw createUsageError(`--${name} needs --file.`)
+  for (const name of FILE_OPTIONS) {
+    const option = name === 'timeZone' ? 'time-zone' : name
+    if (options[name] !== undefined) throw createUsageError(`--${option} needs --file.`)
   }
   const event = await readData(context, options.data)
   refuseSecondConsent(event, given)
@@ -40,6 +41,11 @@ export const createEvent: Handler<CreateOptions> = async (context, options) => {
   if (options.dryRun) return checkOnly(context, hashed)
   return send(context, hashed, waitMilliseconds(options.wait))
 }
+
+const FILE_OPTIONS = [
+  ...(['format', 'map', 'delimiter', 'decimal', 'dates', 'timeZone'] as const),
+  ...(['concurrency', 'refused'] as const),
+]
 
 async function readData({ host }: CommandContext, data: string | undefined): Promise<EventBody> {
   if (data === undefined) return {}

@@ -1,5 +1,5 @@
+import { createUsageError } from '../cli-error.ts'
 import type { DefineGroup, Handler } from '../command-context.ts'
-import { createUsageError } from '../exit-codes.ts'
 import { formatFacts } from '../output/table.ts'
 import { countOf } from '../output/times.ts'
 import { parseCount } from './option-values.ts'

@@ -1,8 +1,8 @@
 import { InternalServerError } from '@signalbox/sdk'
 import { Argument } from 'commander'
 import { objectOrEmpty } from '../../../../service/runtime/util/is-object.ts'
+import { CliError, createUsageError } from '../cli-error.ts'
 import type { DefineGroup, Handler } from '../command-context.ts'
-import { CliError, createUsageError } from '../exit-codes.ts'
 import { printable } from '../output/style.ts'
 import { formatFacts } from '../output/table.ts'
 

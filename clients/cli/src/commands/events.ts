@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander'
+import { EXIT_CODES } from '../cli-error.ts'
 import type { DefineGroup, Handler } from '../command-context.ts'
 import { EVENT_FIELDS } from '../event-fields.ts'
-import { EXIT_CODES } from '../exit-codes.ts'
+import { DATE_ORDERS, DECIMAL_MARKS } from '../import/cell-formats.ts'
 import { createEvent } from './create-event.ts'
 import { formatEvent, isDelivered } from './event-text.ts'
 import { listEvents, PAGE_EVENTS_MAX } from './list-events.ts'
@@ -71,6 +72,22 @@ function addCreateOptions(create: Command): void {
         .helpGroup(file),
     )
     .addOption(new Option('--delimiter <text>', 'of a CSV file').helpGroup(file))
+    .addOption(
+      new Option('--decimal <mark>', 'of amounts in a CSV file; such as 1.234,50 with comma')
+        .choices(DECIMAL_MARKS)
+        .helpGroup(file),
+    )
+    .addOption(
+      new Option('--dates <order>', 'of day, month and year in a CSV file')
+        .choices(DATE_ORDERS)
+        .helpGroup(file),
+    )
+    .addOption(
+      new Option(
+        '--time-zone <zone>',
+        'of times without an offset in a CSV file, such as Europe/Berlin',
+      ).helpGroup(file),
+    )
     .addOption(
       new Option('--concurrency <number>', 'requests at the same time; 8 by default')
         .argParser(parseConcurrency)

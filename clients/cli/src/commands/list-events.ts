@@ -1,6 +1,6 @@
 import type { Event, EventList } from '@signalbox/sdk'
+import { createUsageError } from '../cli-error.ts'
 import type { CommandContext, Handler } from '../command-context.ts'
-import { createUsageError } from '../exit-codes.ts'
 import { formatCsv } from '../output/csv.ts'
 import { colorOfStatus } from '../output/style.ts'
 import { type Cell, Table } from '../output/table.ts'

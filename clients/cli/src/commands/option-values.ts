@@ -1,4 +1,5 @@
-import { createUsageError } from '../exit-codes.ts'
+import { createUsageError } from '../cli-error.ts'
+import type { DateOrder, DecimalMark } from '../import/cell-formats.ts'
 
 /** Reads a whole number from 1. */
 export function parseCount(text: string): number {
@@ -43,6 +44,9 @@ export interface CreateOptions {
   format?: 'ndjson' | 'csv'
   map?: string[]
   delimiter?: string
+  decimal?: DecimalMark
+  dates?: DateOrder
+  timeZone?: string
   concurrency?: number
   refused?: string
 }

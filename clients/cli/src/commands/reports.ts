@@ -1,7 +1,7 @@
 import type { EmqReport, ReconciliationReports } from '@signalbox/sdk'
 import { isObject } from '../../../../service/runtime/util/is-object.ts'
+import { createUsageError } from '../cli-error.ts'
 import type { CommandContext, DefineGroup, Handler } from '../command-context.ts'
-import { createUsageError } from '../exit-codes.ts'
 import { formatCsv } from '../output/csv.ts'
 import { type Color, printable } from '../output/style.ts'
 import { Table } from '../output/table.ts'

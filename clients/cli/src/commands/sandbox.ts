@@ -1,7 +1,7 @@
 import type { SandboxEventSubmission } from '@signalbox/sdk'
 import { parseJsonObject } from '../../../../service/runtime/util/is-object.ts'
+import { createUsageError } from '../cli-error.ts'
 import type { DefineGroup, Handler } from '../command-context.ts'
-import { createUsageError } from '../exit-codes.ts'
 import { printable } from '../output/style.ts'
 
 export const defineSandbox: DefineGroup = (group, run) => {

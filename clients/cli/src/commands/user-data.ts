@@ -1,7 +1,7 @@
 import { type DeletionSubmission, hash } from '@signalbox/sdk'
 import { Option } from 'commander'
+import { CliError, createUsageError } from '../cli-error.ts'
 import type { DefineGroup, Handler } from '../command-context.ts'
-import { CliError, createUsageError } from '../exit-codes.ts'
 import { confirm } from '../output/prompt.ts'
 import { formatFacts } from '../output/table.ts'
 

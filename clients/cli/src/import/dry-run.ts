@@ -1,10 +1,11 @@
+import { EXIT_CODES, type ExitCode } from '../cli-error.ts'
 import type { CommandContext } from '../command-context.ts'
-import { EXIT_CODES, type ExitCode } from '../exit-codes.ts'
 import type { Progress } from '../output/progress.ts'
 import { printable } from '../output/style.ts'
 import { countOf } from '../output/times.ts'
 import { checkEvent } from './check-event.ts'
-import { formatTally, type ImportTally, noteNotices } from './import-tally.ts'
+import { formatTally } from './format-tally.ts'
+import { type ImportTally, noteNotices } from './import-tally.ts'
 import type { EventLine } from './read-events.ts'
 import type { Source } from './read-source.ts'
 

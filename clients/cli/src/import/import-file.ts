@@ -1,15 +1,16 @@
-import { fitEvent } from '../../../../examples/migrate/fit-event.ts'
+import { CliError, createUsageError, EXIT_CODES, type ExitCode } from '../cli-error.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type CreateOptions, waitMilliseconds } from '../commands/option-values.ts'
-import { type EventBody, hashIdentifiers, hasMember, setMember } from '../event-fields.ts'
-import { CliError, createUsageError, EXIT_CODES, type ExitCode } from '../exit-codes.ts'
 import { Progress } from '../output/progress.ts'
 import type { Style } from '../output/style.ts'
 import { countOf } from '../output/times.ts'
+import { assertTimeZone, type CellFormats } from './cell-formats.ts'
+import { completeLines } from './complete-lines.ts'
 import { checkLines } from './dry-run.ts'
-import { type CountedLoss, formatTally, ImportTally } from './import-tally.ts'
-import { type EventLine, readEvents } from './read-events.ts'
-import { openSource, type Source } from './read-source.ts'
+import { formatTally } from './format-tally.ts'
+import { type CountedLoss, ImportTally } from './import-tally.ts'
+import { readEvents } from './read-events.ts'
+import { openSource, readLines } from './read-source.ts'
 import { type LineCounts, RefusedFile, sendLines } from './send-lines.ts'
 import { waitForLines } from './wait-for-lines.ts'
 
@@ -41,14 +42,15 @@ export async function importFile(
 ): Promise<ExitCode> {
   const source = await openSource(path, context.host)
   const format = options.format ?? (/\.(csv|tsv)$/i.test(path) ? 'csv' : 'ndjson')
-  if (format === 'ndjson' && (options.map || options.delimiter)) {
-    throw createUsageError('--map and --delimiter need a CSV file.', 'Add --format csv.')
-  }
+  if (format === 'ndjson') refuseCsvOptions(options)
   const tally = new ImportTally()
   const { defaults, delimiter, map = [] } = options
   const givesConsent = defaults.has('consent.captured_at')
-  const read = readEvents(source, { format, map, delimiter, tally, givesConsent })
-  const lines = completeLines(read, { source, defaults, tally })
+  const read = readEvents(
+    { name: source.name, lines: readLines(source) },
+    { format, map, formats: readFormats(options), delimiter, tally, givesConsent },
+  )
+  const lines = completeLines(read, { digest: source.digest, defaults, tally })
   const total = source.lineCount - (format === 'csv' ? 1 : 0)
   const progress = new Progress(context, options.dryRun ? 'Checking' : 'Sending', total)
   if (options.dryRun) return checkLines(context, { lines, progress, source, tally })
@@ -91,55 +93,23 @@ export async function importFile(
   return exitCodeOfSummary(summary)
 }
 
+const CSV_OPTIONS = ['map', 'delimiter', 'decimal', 'dates', 'timeZone'] as const
+
+function refuseCsvOptions(options: ImportOptions): void {
+  const given = CSV_OPTIONS.find(name => options[name] !== undefined)
+  if (given === undefined) return
+  const name = given === 'timeZone' ? 'time-zone' : given
+  throw createUsageError(`--${name} needs a CSV file.`, 'Add --format csv.')
+}
+
+function readFormats({ decimal, dates, timeZone }: ImportOptions): CellFormats {
+  return { decimal, dates, timeZone: timeZone && assertTimeZone(timeZone) }
+}
+
 function refusedPath(path: string, given: string | undefined): string {
   const refused = given ?? `${path === '-' ? 'events' : path}.refused.ndjson`
   if (refused === path) throw createUsageError('--refused must be another file.')
   return refused
-}
-
-interface Completion {
-  source: Source
-  defaults: ReadonlyMap<string, unknown>
-  tally: ImportTally
-}
-
-/**
- * Each event with the members of the options, digests instead of identifiers, and an id. The id of
- * a line without one comes from the file and the line, so that a second run doubles nothing. What
- * the service would refuse although the event is clear without it is left out and counted.
- */
-async function* completeLines(
-  lines: AsyncIterable<EventLine>,
-  { source, defaults, tally }: Completion,
-): AsyncGenerator<EventLine> {
-  for await (const line of lines) {
-    if (line.event === null) {
-      yield line
-      continue
-    }
-    const { event, number } = line
-    try {
-      fillIn(event, defaults)
-    } catch (error) {
-      yield { number, event: null, problem: (error as Error).message, text: JSON.stringify(event) }
-      continue
-    }
-    if (!hasMember(event, 'event_id')) {
-      setMember(event, 'event_id', `line_${source.digest.slice(0, 24)}_${number}`)
-    }
-    const fitted = fitEvent(event)
-    for (const loss of fitted.dropped) tally.add({ code: 'member_dropped', ...loss }, number)
-    yield { number, event: await hashIdentifiers(fitted.event), problem: null }
-  }
-}
-
-/** An option about consent never joins the consent that a line has itself. */
-function fillIn(event: EventBody, defaults: ReadonlyMap<string, unknown>): void {
-  const hasConsent = ['consent', 'consent_mode', 'tcf'].some(name => hasMember(event, name))
-  for (const [member, value] of defaults) {
-    if (hasConsent && member.startsWith('consent.')) continue
-    if (!hasMember(event, member)) setMember(event, member, value)
-  }
 }
 
 function formatSummary(summary: ImportSummary, style: Style): string {

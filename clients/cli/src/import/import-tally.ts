@@ -1,6 +1,3 @@
-import { printable } from '../output/style.ts'
-import { countOf } from '../output/times.ts'
-
 /** What an event lost on its way, or what is doubtful about it. Never holds a value. */
 export interface Loss {
   /** As the codes of `notices` in the answer of the service. */
@@ -67,21 +64,4 @@ function keyOf({ code, field, reason }: Loss): string {
 /** `user_data.em[2]` is one place with `user_data.em[1]`. */
 function withoutIndexes(text: string): string {
   return text.replaceAll(/\[\d+\]/g, '[]').replaceAll(/\.\d+(?=\.|$)/g, '[]')
-}
-
-const LOSSES_SHOWN_MAX = 20
-
-/** Lines for people; `--json` has all of it. */
-export function formatTally({ blank, dropped }: ImportTally): string {
-  const shown = dropped.slice(0, LOSSES_SHOWN_MAX).map(({ count, line, field, reason }) => {
-    const place = `${countOf(count, 'line')}, first line ${line}`
-    const text = reason.includes(field) ? reason : `${field}: ${reason}`
-    return `  ! ${printable(text)} (${place})\n`
-  })
-  const rest = dropped.length - shown.length
-  return [
-    blank > 0 ? `  - ${countOf(blank, 'blank row')} skipped\n` : '',
-    ...shown,
-    rest > 0 ? `  ! ${countOf(rest, 'other field')} lost values too: see --json\n` : '',
-  ].join('')
 }

@@ -1,6 +1,7 @@
 import type { ConsentEvent } from '@signalbox/sdk'
+import { createUsageError } from '../cli-error.ts'
 import { coerceText, EVENT_FIELDS, type EventBody, setMember } from '../event-fields.ts'
-import { createUsageError } from '../exit-codes.ts'
+import { type CellFormats, readCell } from './cell-formats.ts'
 import type { RowLikeness } from './read-csv.ts'
 
 type Member = keyof ConsentEvent
@@ -47,14 +48,19 @@ export interface ColumnMapping {
 }
 
 /** Maps the columns of a header. No column is left out in silence. */
-export function mapColumns(header: readonly string[], map: readonly string[]): ColumnMapping {
+export function mapColumns(
+  header: readonly string[],
+  map: readonly string[],
+  formats: CellFormats = {},
+): ColumnMapping {
   const columns = resolveColumns(header, parseMap(map))
   const members = columns.flatMap(column => column?.member ?? [])
   const consent = findConsentColumns(members)
   return {
     columns: header.length,
-    toEvent: cells => toEvent(cells, columns, consent),
-    likenessOf: cells => (cells.length === columns.length ? compareCells(cells, columns) : 'none'),
+    toEvent: cells => toEvent(cells, { columns, consent, formats }),
+    likenessOf: cells =>
+      cells.length === columns.length ? compareCells(cells, columns, formats) : 'none',
     hasConsent: members.some(isConsentObject),
   }
 }
@@ -97,17 +103,23 @@ function resolveColumns(
   return columns
 }
 
+interface RowReading {
+  columns: readonly (Column | null)[]
+  consent: ConsentColumns
+  formats: CellFormats
+}
+
 function toEvent(
   cells: readonly string[],
-  columns: readonly (Column | null)[],
-  consent: ConsentColumns,
+  { columns, consent, formats }: RowReading,
 ): EventBody | null {
   const event: EventBody = {}
   let isGrantedByTime = false
   for (const [at, column] of columns.entries()) {
-    const text = cells[at]?.trim() ?? ''
+    const given = cells[at]?.trim() ?? ''
     // An empty cell says nothing.
-    if (column === null || text === '') continue
+    if (column === null || given === '') continue
+    const text = readCell(column.member, given, formats)
     setMember(event, column.member, parseCell(column.member, text))
     isGrantedByTime ||= column.isGrant
   }
@@ -161,14 +173,27 @@ const CELL_FORMS: Readonly<Record<string, RegExp>> = {
   event_source: /^https?:/,
 }
 
-function compareCells(cells: readonly string[], columns: readonly (Column | null)[]): RowLikeness {
+function compareCells(
+  cells: readonly string[],
+  columns: readonly (Column | null)[],
+  formats: CellFormats,
+): RowLikeness {
   const compared = columns.flatMap((column, at) => {
     const form = column === null ? undefined : CELL_FORMS[column.member]
     const text = cells[at]?.trim() ?? ''
-    return form === undefined || text === '' ? [] : [form.test(text)]
+    if (form === undefined || text === '' || column === null) return []
+    return [form.test(readOrKeep(column.member, text, formats))]
   })
   if (compared.includes(false)) return 'none'
   return compared.length > 0 ? 'row' : 'shape'
+}
+
+function readOrKeep(member: string, text: string, formats: CellFormats): string {
+  try {
+    return readCell(member, text, formats)
+  } catch {
+    return text
+  }
 }
 
 /** Members that take lists and objects, such as the contents of an order. */

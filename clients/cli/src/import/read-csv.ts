@@ -1,6 +1,13 @@
 import { CsvError, parse } from 'csv-parse/sync'
-import { createUsageError } from '../exit-codes.ts'
-import type { TextLine } from './read-source.ts'
+import { createUsageError } from '../cli-error.ts'
+
+/** A line of a file, from 1. */
+export interface TextLine {
+  number: number
+  /** Null when it cannot be read; `problem` says why. */
+  text: string | null
+  problem: string
+}
 
 /** A row of a CSV file, or a line that cannot be read as one. */
 export type CsvRow =

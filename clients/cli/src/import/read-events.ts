@@ -1,10 +1,10 @@
 import { isObject } from '../../../../service/runtime/util/is-object.ts'
+import { CliError, createUsageError } from '../cli-error.ts'
 import type { EventBody } from '../event-fields.ts'
-import { CliError, createUsageError } from '../exit-codes.ts'
+import type { CellFormats } from './cell-formats.ts'
 import type { ImportTally } from './import-tally.ts'
 import { type ColumnMapping, mapColumns } from './map-columns.ts'
-import { type CsvRow, CsvRows } from './read-csv.ts'
-import { readLines, type Source, type TextLine } from './read-source.ts'
+import { type CsvRow, CsvRows, type TextLine } from './read-csv.ts'
 
 /** A line with its event, or with what is wrong with it. */
 export type EventLine =
@@ -15,6 +15,8 @@ interface ReadOptions {
   format: 'ndjson' | 'csv'
   /** `column=member` */
   map: readonly string[]
+  /** How cells are written. */
+  formats?: CellFormats
   delimiter: string | undefined
   /** Counts what makes no event. */
   tally: ImportTally
@@ -22,14 +24,21 @@ interface ReadOptions {
   givesConsent: boolean
 }
 
+/** A file as it is read: from a disk, or in a browser. */
+export interface FileLines {
+  /** As it is named in messages. */
+  name: string
+  lines: AsyncIterable<TextLine>
+}
+
 /** The events of a file, in its order. Empty lines and rows are left out. */
-export function readEvents(source: Source, options: ReadOptions): AsyncGenerator<EventLine> {
-  return options.format === 'csv' ? readCsvEvents(source, options) : readJsonEvents(source)
+export function readEvents(file: FileLines, options: ReadOptions): AsyncGenerator<EventLine> {
+  return options.format === 'csv' ? readCsvEvents(file, options) : readJsonEvents(file)
 }
 
 /** `{}` is an event: options may give it all of its members. */
-async function* readJsonEvents(source: Source): AsyncGenerator<EventLine> {
-  for await (const line of readLines(source)) {
+async function* readJsonEvents({ lines }: FileLines): AsyncGenerator<EventLine> {
+  for await (const line of lines) {
     if (line.text === null) yield refuse(line, line.problem)
     else if (line.text.trim() === '') continue
     else yield parseJsonLine(line)
@@ -54,14 +63,14 @@ function unwrapRefused(value: EventBody): EventBody {
 }
 
 async function* readCsvEvents(
-  source: Source,
-  { map, delimiter, tally, givesConsent }: ReadOptions,
+  { name, lines }: FileLines,
+  { map, formats, delimiter, tally, givesConsent }: ReadOptions,
 ): AsyncGenerator<EventLine> {
-  const rows = new CsvRows(readLines(source), delimiter)
+  const rows = new CsvRows(lines, delimiter)
   const header = await rows.next()
-  if (header === null) throw createUsageError(`${source.name} has no header.`)
+  if (header === null) throw createUsageError(`${name} has no header.`)
   if (header.cells === null) throw createUsageError(`The header cannot be read. ${header.problem}`)
-  const mapping = mapColumns(header.cells, map)
+  const mapping = mapColumns(header.cells, map, formats)
   if (mapping.hasConsent && givesConsent) {
     throw createUsageError(
       'A column of the file is about consent, so each row says its own.',

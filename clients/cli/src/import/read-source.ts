@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { CliError, createUsageError } from '../exit-codes.ts'
+import { CliError, createUsageError } from '../cli-error.ts'
 import type { CliHost } from '../host.ts'
+import type { TextLine } from './read-csv.ts'
 
 /** A file that is read twice: for its digest, and for its lines. */
 export interface Source {
@@ -68,14 +69,6 @@ async function digest(chunks: AsyncIterable<Buffer>) {
     last = chunk.at(-1) ?? last
   }
   return { digest: hash.digest('hex'), lineCount: lineCount + (last === 0x0a ? 0 : 1) }
-}
-
-/** A line of a file, from 1. */
-export interface TextLine {
-  number: number
-  /** Null when it cannot be read; `problem` says why. */
-  text: string | null
-  problem: string
 }
 
 const LINE_BYTES_MAX = 1_048_576

@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { type EventResult, type Signalbox, SignalboxError } from '@signalbox/sdk'
+import { CliError } from '../cli-error.ts'
 import { type EventBody, toSubmission } from '../event-fields.ts'
-import { CliError } from '../exit-codes.ts'
 import type { Progress } from '../output/progress.ts'
 import { type ImportTally, noteNotices } from './import-tally.ts'
 import type { EventLine } from './read-events.ts'

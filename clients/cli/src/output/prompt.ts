@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
-import { CliError, createUsageError } from '../exit-codes.ts'
+import { CliError, createUsageError } from '../cli-error.ts'
 import type { CliHost } from '../host.ts'
 
 const INPUT_CHARACTERS_MAX = 65_536

@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 267d5c6ceac6bc8253109b1130003a4d75f00ed80972176bbba0c69c0288b0fc). Do not edit.
+// Generated from the contract 0.5.0 (sha256 bebe3d879a306713ef0d1663f83e4354044825dd6e0922bbb2daf0c82d79bb20). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
@@ -751,7 +751,10 @@ export interface EmqSnapshot {
   score: number
   /** Change since the snapshot closest to 7 days before (6 to 8); null if there is none. */
   week_over_week_change: number | null
-  /** The score fell by 1.0 or more within that week, or is below 4.0. */
+  /**
+   * The score fell by 1.0 or more within that week, or is below 4.0; or by the thresholds of the
+   * workspace.
+   */
   alerted: boolean
   /**
    * The platform's complete response. We add the member `signalbox`, about what the platform

@@ -67,6 +67,8 @@ export function googleAdsPlatform(options: GoogleAdsOptions): Platform<GoogleAds
     canMatchPerson,
     validateEvent: event => validateGoogleEvent(event, options.now()),
     splitBatch: splitByActions,
+    buildBody: ({ target, testCode }, events) =>
+      ingestRequest(events, { target, isTest: testCode !== null }),
     send: (connection, events) => sendBatch(options, connection, events),
     readReceipt: (credentials, receiptId) => readReceipt(options, credentials, receiptId),
     requestBudget,

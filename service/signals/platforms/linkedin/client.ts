@@ -66,6 +66,7 @@ export function linkedinPlatform(options: LinkedinOptions): Platform<LinkedinTar
     joinClickIds: joinLinkedinClick,
     canMatchPerson,
     validateEvent: validateLinkedinEvent,
+    buildBody: (_, events) => linkedinPayload(events),
     send: (connection, events) => sendBatch(options, connection, events),
     requestBudget,
     readDayCounts: async () => NO_COUNTS,

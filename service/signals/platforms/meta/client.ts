@@ -57,6 +57,7 @@ export function metaPlatform(options: MetaOptions): Platform<MetaTarget> {
     joinClickIds: joinClickCookies,
     canMatchPerson,
     validateEvent: validateMetaEvent,
+    buildBody: ({ testCode }, events) => metaPayload(events, testCode),
     send: (connection, events) => sendBatch(options, connection, events),
     counting: META_COUNTING,
     ...metaReports(options),

@@ -53,6 +53,7 @@ export function microsoftAdsPlatform(options: MicrosoftAdsOptions): Platform<Mic
     joinClickIds: joinMicrosoftClick,
     canMatchPerson,
     validateEvent: validateMicrosoftEvent,
+    buildBody: (_, events) => microsoftPayload(events),
     send: (connection, events) => sendBatch(options, connection, events),
     readDayCounts: async () => NO_COUNTS,
     readMatchQuality: async () => NO_QUALITY,

@@ -53,6 +53,7 @@ export function openaiAdsPlatform(options: OpenaiAdsOptions): Platform<OpenaiAds
     canMatchPerson,
     hasNameFor: eventName => toOpenaiName(eventName) !== null,
     validateEvent: validateOpenaiEvent,
+    buildBody: ({ testCode }, events) => openaiPayload(events, { isTest: testCode !== null }),
     send: (connection, events) => sendBatch(options, connection, events),
     readDayCounts: async () => NO_COUNTS,
     readMatchQuality: async () => NO_QUALITY,

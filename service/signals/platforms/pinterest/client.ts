@@ -63,6 +63,7 @@ export function pinterestPlatform(options: PinterestOptions): Platform<Pinterest
     isDeduplicated,
     validateEvent: validatePinterestEvent,
     splitBatch: splitTests,
+    buildBody: (_, events) => pinterestPayload(events),
     send: (connection, events) => sendBatch(options, connection, events),
     requestBudget,
     readDayCounts: async () => NO_COUNTS,

@@ -54,6 +54,7 @@ export function redditPlatform(options: RedditOptions): Platform<RedditTarget> {
     joinClickIds: joinRedditClick,
     canMatchPerson,
     validateEvent: validateRedditEvent,
+    buildBody: ({ testCode }, events) => redditPayload(events, testCode),
     send: (connection, events) => sendBatch(options, connection, events),
     readDayCounts: async () => NO_COUNTS,
     readMatchQuality: async () => NO_QUALITY,

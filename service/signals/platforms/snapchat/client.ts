@@ -63,6 +63,7 @@ export function snapchatPlatform(options: SnapchatOptions): Platform<SnapchatTar
     canMatchPerson,
     hasNameFor: eventName => toSnapchatName(eventName) !== null,
     validateEvent: validateSnapchatEvent,
+    buildBody: (_, events) => snapchatPayload(events, options.valueType),
     send: (connection, events) => sendBatch(options, connection, events),
     readDayCounts: async () => NO_COUNTS,
     readMatchQuality: async () => NO_QUALITY,

@@ -58,6 +58,7 @@ export function tiktokPlatform(options: TiktokOptions): Platform<TiktokTarget> {
     canMatchPerson,
     splitBatch: events => [...Map.groupBy(events, sourceOf).values()],
     validateEvent: validateTiktokEvent,
+    buildBody: (connection, events) => tiktokPayload(events, connection),
     send: (connection, events) => sendBatch(options, connection, events),
     readDayCounts: async () => NO_COUNTS,
     readMatchQuality: async () => NO_QUALITY,

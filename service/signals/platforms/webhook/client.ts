@@ -1,4 +1,5 @@
 import { createHash, randomInt, randomUUID } from 'node:crypto'
+import { parseJsonObject } from '../../../runtime/util/is-object.ts'
 import { DAY_SECONDS } from '../../../runtime/util/time.ts'
 import {
   type PublicClientOptions,
@@ -59,6 +60,8 @@ export function webhookPlatform(options: WebhookOptions): Platform<WebhookTarget
     // Every event is wanted, with a person or without one.
     canMatchPerson: () => true,
     validateEvent: validateWebhookEvent,
+    buildBody: ({ testCode }, events) =>
+      parseJsonObject(buildMessage(events, { isTest: testCode !== null })) ?? {},
     send: (connection, events) => sendBatch(options, connection, events),
     sendErasure: (credentials, erasure) =>
       sendMessage(options, credentials, {

@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 267d5c6ceac6bc8253109b1130003a4d75f00ed80972176bbba0c69c0288b0fc). Do not edit.
+# Generated from the contract 0.5.0 (sha256 bebe3d879a306713ef0d1663f83e4354044825dd6e0922bbb2daf0c82d79bb20). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 
@@ -672,7 +672,8 @@ class EmqSnapshot(TypedDict):
     week_over_week_change: float | None
     """Change since the snapshot closest to 7 days before (6 to 8); null if there is none."""
     alerted: bool
-    """The score fell by 1.0 or more within that week, or is below 4.0."""
+    """The score fell by 1.0 or more within that week, or is below 4.0; or by the thresholds
+    of the workspace."""
     platform_response: FreeFormObject | None
     """The platform's complete response. We add the member `signalbox`, about what the
     platform accepted from us on the UTC days `from` to `until`: `coverage` is a list of

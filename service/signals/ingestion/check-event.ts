@@ -1,0 +1,59 @@
+import type { IngestionNotice } from '@signalbox/contract/submissions.ts'
+import { Refusal } from '../../runtime/http/refusal.ts'
+import type { SelectedPlatforms } from '../platforms/registry.ts'
+import { draftEvent } from './event-draft.ts'
+import { buildNotices } from './ingestion-notices.ts'
+import { redactSubmission } from './redact-submission.ts'
+import { validateSubmission } from './validate-submission.ts'
+
+/** What the service would do with an event. */
+export interface EventCheck {
+  isValid: boolean
+  /** What is wrong, by dotted path. */
+  errors: Record<string, string[]>
+  /** Stored, and too old for the platform: its delivery expires. */
+  isPastWindow: boolean
+  /** Stored, and kept from the platform for the sake of consent. */
+  isWithheld: boolean
+  /** Members that the service would accept without their full effect. */
+  notices: IngestionNotice[]
+}
+
+/** A draft needs a tracker; nothing of it is kept. */
+const DRY_RUN_TRACKER_ID = 'dry-run'
+/** The service makes tokens. */
+const makeToken = () => 'redacted'
+const TOKENS = { order: makeToken, text: makeToken }
+
+/** Applies the service's own rules, so that a dry run and the real one never differ. */
+export function checkEvent(
+  event: Record<string, unknown>,
+  { platforms, now }: { platforms: SelectedPlatforms; now: Date },
+): EventCheck {
+  try {
+    const { submission, ...validated } = validateSubmission(event, {
+      platforms,
+      idempotencyKey: undefined,
+      receivedAt: now,
+    })
+    const { eventTime, decision } = validated
+    const source = (submission.action_source ?? 'website').toLowerCase()
+    const ageSeconds = (now.getTime() - eventTime.getTime()) / 1_000
+    const isWithheld = decision.outcome !== 'granted'
+    const isPastWindow = !isWithheld && ageSeconds > platforms.default.windowSeconds(source)
+    const { submission: stored, ...found } = redactSubmission(submission, TOKENS)
+    const bodyDigest = Buffer.alloc(0)
+    const draft = draftEvent(stored, {
+      ...validated,
+      freeText: { ...found, lookup: {}, bodyDigest, earlierBodyDigest: null },
+      platforms,
+      trackerId: DRY_RUN_TRACKER_ID,
+      receivedAt: now,
+    })
+    return { isValid: true, errors: {}, isPastWindow, isWithheld, notices: buildNotices(draft) }
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const errors = error.errors ?? { '': [error.message] }
+    return { isValid: false, errors, isPastWindow: false, isWithheld: false, notices: [] }
+  }
+}
