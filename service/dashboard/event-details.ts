@@ -178,7 +178,7 @@ function missingIdentityState(event: StoredEvent): EventIdentity['state'] {
 
 function deliveryDetails(
   delivery: StoredDelivery,
-  { event, attempts, receipts, pageWithdrawal, matches, order }: LoadedEvent,
+  { event, attempts, receipts, pageWithdrawals, matches, order }: LoadedEvent,
   { platforms, at }: Pick<DetailsLookup, 'platforms' | 'at'>,
 ): DeliveryDetails {
   const windowEndsAt = findWindowEnd(delivery, event, platforms)
@@ -197,7 +197,7 @@ function deliveryDetails(
       attempts,
       receipts,
       windowEndsAt,
-      pageWithdrawal,
+      pageWithdrawals,
       matches,
       order,
       ...findRestating(delivery, platforms),

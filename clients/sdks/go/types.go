@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 267d5c6ceac6bc8253109b1130003a4d75f00ed80972176bbba0c69c0288b0fc). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 177031705889364733aa7a802c92849de9921ec21fe394f64b09d9d0359d69cc). DO NOT EDIT.
 
 package signalbox
 
@@ -151,8 +151,8 @@ type EventSubmission struct {
 	// `gclid`, `ttclid` or `_fbp`. None is kept of a platform that the event refuses.
 	ClickIDs  FreeFormObject `json:"click_ids,omitempty"`
 	ValueData *ValueData     `json:"value_data,omitempty"`
-	// Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses from
-	// now on, as in the `type` of destinations. Left out, every platform.
+	// Of a `consent_withdrawal`: the platforms that the person refuses from now on, as in the `type`
+	// of destinations. Left out, every platform.
 	WithdrawnPlatforms []string `json:"withdrawn_platforms,omitempty"`
 	// Count the event, but never use it to choose who sees an advertisement.
 	OptOut *bool `json:"opt_out,omitempty"`
@@ -933,8 +933,8 @@ type SandboxEventSubmission struct {
 	// `gclid`, `ttclid` or `_fbp`. None is kept of a platform that the event refuses.
 	ClickIDs  FreeFormObject `json:"click_ids,omitempty"`
 	ValueData *ValueData     `json:"value_data,omitempty"`
-	// Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses from
-	// now on, as in the `type` of destinations. Left out, every platform.
+	// Of a `consent_withdrawal`: the platforms that the person refuses from now on, as in the `type`
+	// of destinations. Left out, every platform.
 	WithdrawnPlatforms []string `json:"withdrawn_platforms,omitempty"`
 	// Count the event, but never use it to choose who sees an advertisement.
 	OptOut *bool `json:"opt_out,omitempty"`

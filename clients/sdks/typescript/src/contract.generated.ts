@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 267d5c6ceac6bc8253109b1130003a4d75f00ed80972176bbba0c69c0288b0fc). Do not edit.
+// Generated from the contract 0.5.0 (sha256 177031705889364733aa7a802c92849de9921ec21fe394f64b09d9d0359d69cc). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
@@ -118,8 +118,8 @@ export interface ConsentEvent {
   click_ids?: FreeFormObject | undefined
   value_data?: ValueData | undefined
   /**
-   * Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses from
-   * now on, as in the `type` of destinations. Left out, every platform.
+   * Of a `consent_withdrawal`: the platforms that the person refuses from now on, as in the `type`
+   * of destinations. Left out, every platform.
    */
   withdrawn_platforms?: string[] | undefined
   /** Count the event, but never use it to choose who sees an advertisement. */
@@ -179,8 +179,8 @@ export interface LegitimateInterestEvent {
   click_ids?: FreeFormObject | undefined
   value_data?: ValueData | undefined
   /**
-   * Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses from
-   * now on, as in the `type` of destinations. Left out, every platform.
+   * Of a `consent_withdrawal`: the platforms that the person refuses from now on, as in the `type`
+   * of destinations. Left out, every platform.
    */
   withdrawn_platforms?: string[] | undefined
   /** Count the event, but never use it to choose who sees an advertisement. */
@@ -923,8 +923,8 @@ export interface SandboxConsentEvent {
   click_ids?: FreeFormObject | undefined
   value_data?: ValueData | undefined
   /**
-   * Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses from
-   * now on, as in the `type` of destinations. Left out, every platform.
+   * Of a `consent_withdrawal`: the platforms that the person refuses from now on, as in the `type`
+   * of destinations. Left out, every platform.
    */
   withdrawn_platforms?: string[] | undefined
   /** Count the event, but never use it to choose who sees an advertisement. */

@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 267d5c6ceac6bc8253109b1130003a4d75f00ed80972176bbba0c69c0288b0fc). Do not edit.
+# Generated from the contract 0.5.0 (sha256 177031705889364733aa7a802c92849de9921ec21fe394f64b09d9d0359d69cc). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ class ConsentEvent(TypedDict):
     refuses."""
     value_data: NotRequired[ValueData]
     withdrawn_platforms: NotRequired[list[str]]
-    """Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses
-    from now on, as in the `type` of destinations. Left out, every platform."""
+    """Of a `consent_withdrawal`: the platforms that the person refuses from now on, as in
+    the `type` of destinations. Left out, every platform."""
     opt_out: NotRequired[bool]
     """Count the event, but never use it to choose who sees an advertisement."""
     data_processing_options: NotRequired[list[Literal["LDU"]]]
@@ -144,8 +144,8 @@ class LegitimateInterestEvent(TypedDict):
     refuses."""
     value_data: NotRequired[ValueData]
     withdrawn_platforms: NotRequired[list[str]]
-    """Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses
-    from now on, as in the `type` of destinations. Left out, every platform."""
+    """Of a `consent_withdrawal`: the platforms that the person refuses from now on, as in
+    the `type` of destinations. Left out, every platform."""
     opt_out: NotRequired[bool]
     """Count the event, but never use it to choose who sees an advertisement."""
     data_processing_options: NotRequired[list[Literal["LDU"]]]
@@ -838,8 +838,8 @@ class SandboxConsentEvent(TypedDict):
     refuses."""
     value_data: NotRequired[ValueData]
     withdrawn_platforms: NotRequired[list[str]]
-    """Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses
-    from now on, as in the `type` of destinations. Left out, every platform."""
+    """Of a `consent_withdrawal`: the platforms that the person refuses from now on, as in
+    the `type` of destinations. Left out, every platform."""
     opt_out: NotRequired[bool]
     """Count the event, but never use it to choose who sees an advertisement."""
     data_processing_options: NotRequired[list[Literal["LDU"]]]
