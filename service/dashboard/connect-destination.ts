@@ -9,7 +9,7 @@ import {
   assertDestinationId,
   createDestination,
   destinationNotFound,
-  parseTargetInput,
+  parseConnectionInput,
   parseTokenInput,
 } from '../signals/delivery/destination-resource.ts'
 import { type Destination, findDestination } from '../signals/delivery/destination-store.ts'
@@ -45,8 +45,10 @@ export async function connectDestination(
     const names = context.platforms.all.map(({ name }) => name).join(', ')
     throw Refusal.ofFields({ type: [`The type field must be one of: ${names}.`] })
   }
-  const config = parseTargetInput(platform, submission.config)
-  const accessToken = parseTokenInput(platform, submission.access_token)
+  const { config, accessToken } = parseConnectionInput(platform, {
+    config: submission.config,
+    accessToken: submission.access_token,
+  })
   const platformAdAccountId = submission.ad_account_id ?? null
   const { workspaceId, trackerId } = tracker
   if (platformAdAccountId !== null) {
@@ -81,10 +83,7 @@ export async function replaceDestinationCredential(
   requireRecentAuthentication(user, context.now())
   const { trackerId } = tracker
   const before = await requireDestination(context, { tracker, destinationId })
-  // Its worker judges the credential of a platform that this process does not know.
-  const platform = context.platforms.find(before.platform) ?? TAKES_ANY_CREDENTIAL
-  const accessToken = parseTokenInput(platform, submission.access_token)
-  const config = changedConfig(context, before, submission.config ?? {})
+  const { accessToken, config } = readReplacement(context, before, submission)
   const [actor, at] = [userActor(user), context.now()]
   const change = { ...tracker, destinationId: before.id, accessToken, config, actor, at }
   if (!(await setCredential(context, context.credentialKeys, change))) throw destinationNotFound()
@@ -92,19 +91,23 @@ export async function replaceDestinationCredential(
   return requireDestination(context, { tracker, destinationId })
 }
 
-/** The members that change. Without any, the platform need not be known to this process. */
-function changedConfig(
+/** The credential and the members that change. Without any, the platform need not be known. */
+function readReplacement(
   { platforms }: DashboardContext,
-  { platform: name, config }: Destination,
-  input: Record<string, unknown>,
-): Record<string, unknown> {
-  if (Object.keys(input).length === 0) return {}
+  { platform: name, config: current }: Destination,
+  { access_token, config: input = {} }: CredentialSubmission,
+): { accessToken: string; config: Record<string, unknown> } {
   const platform = platforms.find(name)
+  if (Object.keys(input).length === 0) {
+    // Its worker judges the credential of a platform that this process does not know.
+    const accessToken = parseTokenInput(platform ?? TAKES_ANY_CREDENTIAL, access_token)
+    return { accessToken, config: {} }
+  }
   if (!platform) throw Refusal.ofFields({ config: [`This process does not know ${name}.`] })
-  const target = parseTargetInput(platform, input, config)
-  return Object.fromEntries(
-    Object.entries(target).filter(([member, value]) => config[member] !== value),
-  )
+  const given = { config: input, accessToken: access_token }
+  const { accessToken, config } = parseConnectionInput(platform, given, current)
+  const changed = Object.entries(config).filter(([member, value]) => current[member] !== value)
+  return { accessToken, config: Object.fromEntries(changed) }
 }
 
 async function requireDestination(

@@ -8,7 +8,7 @@ import { Refusal } from '../../runtime/http/refusal.ts'
 import { FieldErrorList } from '../../runtime/http/validator.ts'
 import { type CredentialKeys, sealCredential } from '../../runtime/util/sealed-credential.ts'
 import { lockTracker, type TrackerIdentity } from '../access/tracker-store.ts'
-import { parseCredentialInput } from '../platforms/credentials.ts'
+import { describeCredentialProblem, parseCredentialInput } from '../platforms/credentials.ts'
 import type { Platform, TargetConfig } from '../platforms/platform.ts'
 import {
   DESTINATIONS_MAX,
@@ -143,42 +143,74 @@ function targetOf({ targetFields }: Platform, config: TargetConfig): string {
   return JSON.stringify(targetFields.map(({ name }) => config[name]))
 }
 
-/**
- * Reads the members of a target from a form: those that the platform asks for, trimmed; others are
- * ignored. Members that are left out keep their value in `current`. Throws a 422 refusal.
- */
-export function parseTargetInput(
-  platform: Platform,
-  input: Record<string, unknown>,
-  current: TargetConfig = {},
-): TargetConfig {
-  const errors = new FieldErrorList()
-  const given: TargetConfig = {}
-  for (const { name, hint, optional = false } of platform.targetFields) {
-    const value = input[name] === undefined ? current[name] : input[name]
-    const text = typeof value === 'string' ? value.trim() : ''
-    if (text !== '') given[name] = text
-    else if (!optional) {
-      errors.add(`config.${name}`, `The config.${name} field is required. ${hint}`)
-    }
-  }
-  if (errors.isEmpty && platform.parseTarget(given) === null) {
-    for (const { name, hint } of platform.targetFields)
-      errors.add(`config.${name}`, `The config.${name} field has an invalid format. ${hint}`)
-  }
-  if (!errors.isEmpty) throw Refusal.ofFields(errors.toErrors())
-  return given
+interface ConnectionInput {
+  config: Record<string, unknown>
+  accessToken: string
 }
 
 /**
- * Reads a pasted credential of a kind that the platform takes, without the white space around it.
- * Throws a 422 refusal, which never repeats it.
+ * Reads what a person enters to connect a destination: the members that the platform asks for and a
+ * credential of a kind that it takes, without the white space around them. Other members are
+ * ignored, and those that are left out keep their value in `current`. Throws a 422 refusal that
+ * names each wrong field by its label, says where to find the value, and never repeats a credential.
  */
+export function parseConnectionInput(
+  platform: Platform,
+  { config, accessToken }: ConnectionInput,
+  current: TargetConfig = {},
+): { config: TargetConfig; accessToken: string } {
+  const errors = new FieldErrorList()
+  const given = readTarget(errors, platform, { ...current, ...withoutUndefined(config) })
+  const token = readToken(errors, platform, accessToken)
+  if (!errors.isEmpty || token === null) throw Refusal.ofFields(errors.toErrors())
+  return { config: given, accessToken: token }
+}
+
+/** As `parseConnectionInput`, where the target stays as it is. */
 export function parseTokenInput(
   platform: Pick<Platform, 'credentialForms'>,
   input: string,
 ): string {
+  const errors = new FieldErrorList()
+  const token = readToken(errors, platform, input)
+  if (token === null) throw Refusal.ofFields(errors.toErrors())
+  return token
+}
+
+function withoutUndefined(members: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
+}
+
+function readTarget(
+  errors: FieldErrorList,
+  { targetFields, parseTarget }: Platform,
+  members: TargetConfig,
+): TargetConfig {
+  const given: TargetConfig = {}
+  for (const { name, label, hint, optional = false, isValid } of targetFields) {
+    const value = members[name]
+    const text = typeof value === 'string' ? value.trim() : ''
+    if (text !== '') given[name] = text
+    if (text === '' && !optional) {
+      errors.add(`config.${name}`, `The ${label} is required. ${hint}`)
+    }
+    if (text !== '' && !isValid(text)) {
+      errors.add(`config.${name}`, `The ${label} has an invalid format. ${hint}`)
+    }
+  }
+  if (errors.isEmpty && parseTarget(given) === null) {
+    throw new Error('a platform refuses a target whose members are all valid')
+  }
+  return given
+}
+
+function readToken(
+  errors: FieldErrorList,
+  platform: Pick<Platform, 'credentialForms'>,
+  input: string,
+): string | null {
   const read = parseCredentialInput(platform, input)
   if ('text' in read) return read.text
-  throw Refusal.ofFields({ access_token: [`The access_token field ${read.problem}.`] })
+  errors.add('access_token', describeCredentialProblem(platform, input))
+  return null
 }
