@@ -118,7 +118,7 @@ async function sendBatch(
   events: readonly OutboundEvent[],
 ): Promise<SendAnswer> {
   if (testCode !== null) {
-    return refuseUnsent(events.map(() => toSendError('permanent', { message: TEST_MESSAGE })))
+    return refuseUnsent(events.map(() => toSendError('local', { message: TEST_MESSAGE })))
   }
   const headers = buildBearerHeaders(accessToken)
   const url = URL.parse(`${baseUrl}/${version}/${target.tagId}/events`)
