@@ -5,10 +5,8 @@ import type { DestinationRouting } from '@signalbox/contract/routing.ts'
 import type { AuditActor } from '../../audit/audit-entry.ts'
 import { type AuditedContext, commitAudited } from '../../audit/audit-store.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
-import { FieldErrorList } from '../../runtime/http/validator.ts'
 import { type CredentialKeys, sealCredential } from '../../runtime/util/sealed-credential.ts'
 import { lockTracker, type TrackerIdentity } from '../access/tracker-store.ts'
-import { describeCredentialProblem, parseCredentialInput } from '../platforms/credentials.ts'
 import type { Platform, TargetConfig } from '../platforms/platform.ts'
 import {
   DESTINATIONS_MAX,
@@ -141,76 +139,4 @@ function assertNewTarget(existing: readonly Destination[], { platform, config }:
 
 function targetOf({ targetFields }: Platform, config: TargetConfig): string {
   return JSON.stringify(targetFields.map(({ name }) => config[name]))
-}
-
-interface ConnectionInput {
-  config: Record<string, unknown>
-  accessToken: string
-}
-
-/**
- * Reads what a person enters to connect a destination: the members that the platform asks for and a
- * credential of a kind that it takes, without the white space around them. Other members are
- * ignored, and those that are left out keep their value in `current`. Throws a 422 refusal that
- * names each wrong field by its label, says where to find the value, and never repeats a credential.
- */
-export function parseConnectionInput(
-  platform: Platform,
-  { config, accessToken }: ConnectionInput,
-  current: TargetConfig = {},
-): { config: TargetConfig; accessToken: string } {
-  const errors = new FieldErrorList()
-  const given = readTarget(errors, platform, { ...current, ...withoutUndefined(config) })
-  const token = readToken(errors, platform, accessToken)
-  if (!errors.isEmpty || token === null) throw Refusal.ofFields(errors.toErrors())
-  return { config: given, accessToken: token }
-}
-
-/** As `parseConnectionInput`, where the target stays as it is. */
-export function parseTokenInput(
-  platform: Pick<Platform, 'credentialForms'>,
-  input: string,
-): string {
-  const errors = new FieldErrorList()
-  const token = readToken(errors, platform, input)
-  if (token === null) throw Refusal.ofFields(errors.toErrors())
-  return token
-}
-
-function withoutUndefined(members: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
-}
-
-function readTarget(
-  errors: FieldErrorList,
-  { targetFields, parseTarget }: Platform,
-  members: TargetConfig,
-): TargetConfig {
-  const given: TargetConfig = {}
-  for (const { name, label, hint, optional = false, isValid } of targetFields) {
-    const value = members[name]
-    const text = typeof value === 'string' ? value.trim() : ''
-    if (text !== '') given[name] = text
-    if (text === '' && !optional) {
-      errors.add(`config.${name}`, `The ${label} is required. ${hint}`)
-    }
-    if (text !== '' && !isValid(text)) {
-      errors.add(`config.${name}`, `The ${label} has an invalid format. ${hint}`)
-    }
-  }
-  if (errors.isEmpty && parseTarget(given) === null) {
-    throw new Error('a platform refuses a target whose members are all valid')
-  }
-  return given
-}
-
-function readToken(
-  errors: FieldErrorList,
-  platform: Pick<Platform, 'credentialForms'>,
-  input: string,
-): string | null {
-  const read = parseCredentialInput(platform, input)
-  if ('text' in read) return read.text
-  errors.add('access_token', describeCredentialProblem(platform, input))
-  return null
 }
