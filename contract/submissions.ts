@@ -72,8 +72,8 @@ const submissionMembers = {
       minItems: 1,
       maxItems: 20,
       description:
-        'Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses ' +
-        'from now on, as in the `type` of destinations. Left out, every platform.',
+        'Of a `consent_withdrawal`: the platforms that the person refuses from now on, as in the ' +
+        '`type` of destinations. Left out, every platform.',
     }),
   ),
   ...contextMembers,

@@ -16,6 +16,11 @@ export const PageWithdrawal = named(
   Type.Object({
     id: Type.String({ format: 'uuid' }),
     visitor_id: Type.String({ description: 'The visitor whose page withdrew consent.' }),
+    platform: nullable(
+      Type.String({
+        description: 'The platform that the visitor refuses, as in the `type` of destinations.',
+      }),
+    ),
     event_id: Type.String({
       description: 'Of the latest consent_withdrawal: getEvent with `space=publishable` reads it.',
     }),
@@ -128,8 +133,8 @@ export const listWithdrawals = {
     operationId: 'listWithdrawals',
     summary: 'List the withdrawals of consent that pages sent',
     description:
-      'One for each visitor. Withdrawals of the tracker secret are not listed: they cannot be ' +
-      'lifted.',
+      'One for each visitor, and one for each platform where a page named platforms. Withdrawals ' +
+      'of the tracker secret are not listed: they cannot be lifted.',
     responseHeaders: [],
   },
   schema: {

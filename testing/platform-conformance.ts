@@ -95,6 +95,18 @@ export function testPlatformConformance<Target>(
       assert.match(text, /^[A-Z]/)
   })
 
+  it(`${name}: checks each member of its config for itself, as the whole`, () => {
+    for (const field of offline.targetFields) {
+      const value = config[field.name]
+      const isGiven = typeof value === 'string' && value !== ''
+      assert.ok(isGiven ? field.isValid(value) : field.optional, field.name)
+      for (const wrong of ['no such value!', 'a b', '\u{1f600}', '../x', 'x'.repeat(3_000)]) {
+        const isRefused = offline.parseTarget({ ...config, [field.name]: wrong }) === null
+        assert.deepEqual([field.isValid(wrong), isRefused], [false, true], `${field.name} ${wrong}`)
+      }
+    }
+  })
+
   it(`${name}: describes every kind of credential that it takes, and mints where it must`, () => {
     const { credentialForms, tokenGrant } = offline
     const kinds = credentialForms.map(({ kind }) => kind)

@@ -24,7 +24,7 @@ const INTERNAL_MEMBERS = new RegExp(
   `^(${[
     ...['landingUrl', 'pageConsent', 'consentMode', 'waiting', 'config', 'page', 'visitor'],
     ...['members', 'callback', 'report', 'isLast', 'isSingle', 'retries', 'url', 'send'],
-    ...['state', 'evidence'],
+    ...['state', 'evidence', 'remove', 'tcfSignal'],
   ].join('|')})$`,
 )
 

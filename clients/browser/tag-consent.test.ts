@@ -225,6 +225,21 @@ it('withdrawal removes the cookie and reports the visitor to the service', async
   assert.notEqual(again?.event.visitor_id, purchase?.event.visitor_id)
 })
 
+it('withdrawal for some platforms is reported, and the visitor goes on', async test => {
+  const shop = await shopUnderTest(test, { script: CONSENT + EVENT })
+  const [purchase] = await shop.received(1)
+  await shop.run(`signalbox('withdraw', undefined, ['tiktok', 'meta']); ${EVENT}`)
+  const [, ...others] = await shop.received(3)
+  const names = new Map(others.map(one => [one?.event.event_name, one?.event]))
+  const { visitor_id } = purchase?.event ?? {}
+  assert.partialDeepStrictEqual(names.get('consent_withdrawal'), {
+    consent_basis: 'legitimate_interest',
+    visitor_id,
+    withdrawn_platforms: ['tiktok', 'meta'],
+  })
+  assert.equal(names.get('Purchase')?.visitor_id, visitor_id)
+})
+
 it('withdrawal works after a denial, and sends nothing without a visitor', async test => {
   const script = `${GTAG} gtag('consent', 'update', ${GRANTED});`
   const shop = await shopUnderTest(test, { script })

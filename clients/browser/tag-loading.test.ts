@@ -69,7 +69,7 @@ it('rejects a secret key without repeating it', async test => {
   })
   await shop.settled()
   assert.deepEqual(shop.startedRequests, [])
-  assert.match(shop.consoleMessages.join(), /init needs the publishable key/)
+  assert.match(shop.consoleMessages.join(), /no publishable key/)
   assert.doesNotMatch(shop.consoleMessages.join(), /sbx_sk/)
 })
 

@@ -9,6 +9,7 @@ const WITHDRAWAL_ID = '019aa6a5-b000-7f3c-9a41-2f0c4a1c7c11'
 const withdrawal = {
   id: WITHDRAWAL_ID,
   visitor_id: '0d5b2c1e-6f0a-4f4e-9d53-1d6f2f7c8a90',
+  platform: null,
   event_id: 'withdrawal-1001',
   origin: 'https://shop.example',
   reaches: 'all_events',

@@ -154,9 +154,10 @@ export const DestinationStatusList = named(
 export type DestinationStatusList = Static<typeof DestinationStatusList>
 
 /** A secret in a request body, which is sealed at once and never returned. */
+/** What is too long for its kind is refused beside the other fields, with a hint. */
 const AccessToken = Type.String({
   minLength: 1,
-  maxLength: 8_000,
+  maxLength: 20_000,
   description:
     'A token, or the JSON of another kind of credential: the key file of a service account, or ' +
     '`{"kind": "refresh_token", "client_id", "client_secret", "refresh_token"}`.',

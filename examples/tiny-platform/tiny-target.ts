@@ -6,10 +6,19 @@ export interface TinyTarget {
 }
 
 export function parseTinyTarget({ board }: TargetConfig): TinyTarget | null {
-  return typeof board === 'string' && /^[a-z]{1,20}$/.test(board) ? { board } : null
+  return typeof board === 'string' && isBoard(board) ? { board } : null
+}
+
+function isBoard(text: string): boolean {
+  return /^[a-z]{1,20}$/.test(text)
 }
 
 /** The form of the dashboard asks for these. */
 export const TINY_TARGET_FIELDS: readonly TargetField[] = [
-  { name: 'board', label: 'Board', hint: 'The name of the board, in lower case.' },
+  {
+    name: 'board',
+    label: 'Board',
+    hint: 'The name of the board, in lower case.',
+    isValid: isBoard,
+  },
 ]

@@ -3,150 +3,98 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"log"
 	"os"
 	"reflect"
 	"strings"
 )
 
-type receipt struct {
-	Digest   string         `json:"document_sha256"`
-	Change   map[string]any `json:"change"`
-	Document string         `json:"document"`
-}
-
-type entry struct {
-	Workspace int64     `json:"workspace_id"`
-	Sequence  int64     `json:"sequence"`
-	Previous  string    `json:"previous_hash"`
-	Hash      string    `json:"hash"`
-	Body      string    `json:"body"` // canonical JSON (RFC 8785); Hash is its SHA-256
-	Receipts  []receipt `json:"receipts"`
-}
+// object is a JSON object whose values are compared as they are written.
+type object = map[string]json.RawMessage
 
 func main() {
-	if len(os.Args) != 3 {
-		fail("usage: verify-audit EXPORT.ndjson JWKS.json")
+	log.SetFlags(0)
+	require(len(os.Args) == 3, "usage: verify-audit EXPORT.ndjson JWKS.json")
+	lines := strings.Split(strings.TrimSuffix(string(must(os.ReadFile(os.Args[1]))), "\n"), "\n")
+	entries, head := lines[:len(lines)-1], lines[len(lines)-1]
+	last, total := object{"sequence": []byte("0"), "hash": fmt.Appendf(nil, `"%064d"`, 0)}, 0
+	for index, line := range entries {
+		entry, count := verifyEntry(line, last, index+1)
+		last, total = entry, total+count
 	}
-	file, err := os.Open(os.Args[1])
-	check(err)
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 64<<20)
-	last, receipts := entry{Hash: strings.Repeat("0", 64)}, 0
-	for lines.Scan() {
-		if bytes.Contains(lines.Bytes(), []byte(`"jws":`)) && !bytes.Contains(lines.Bytes(), []byte(`"body":`)) {
-			verifyHead(lines.Bytes(), last)
-			if lines.Scan() {
-				fail("a line follows the head")
-			}
-			fmt.Printf("%d entries and %d receipts are intact, and the head is signed.\n", last.Sequence, receipts)
-			return
-		}
-		last = verifyEntry(lines.Bytes(), last)
-		receipts += len(last.Receipts)
-	}
-	fail("the export has no head")
+	verifyHead(parse[object](head), last)
+	fmt.Printf("%d entries and %d receipts are intact, and the head is signed.\n", len(entries), total)
 }
 
-func verifyEntry(text []byte, last entry) entry {
-	var next entry
-	strict := json.NewDecoder(bytes.NewReader(text))
-	strict.DisallowUnknownFields()
-	check(strict.Decode(&next))
-	var body struct {
-		entry
-		Details struct {
-			Receipt string `json:"document_sha256"`
-		} `json:"details"`
+// verifyEntry recomputes the hash of an entry's canonical text (RFC 8785), which has the hash of
+// the entry before it, and the digests of its receipts. It returns the number of receipts.
+func verifyEntry(line string, last object, sequence int) (object, int) {
+	entry, receipts := parse[object](line), parse[struct{ Receipts []object }](line).Receipts
+	require(entry["jws"] == nil, "a line follows the head")
+	text := parse[string](entry["body"])
+	body, isNext := parse[object](text), string(entry["sequence"]) == fmt.Sprint(sequence)
+	require(isNext && string(entry["hash"]) == digest(text), "entry %d was changed", sequence)
+	require(string(entry["previous_hash"]) == string(last["hash"]), "entry %d is not next", sequence)
+	for name, value := range entry {
+		isBeside := name == "body" || name == "hash" || name == "receipts"
+		require(isBeside || string(body[name]) == string(value), "entry %d was changed", sequence)
 	}
-	check(json.Unmarshal([]byte(next.Body), &body))
-	isNext := next.Sequence == last.Sequence+1 && next.Previous == last.Hash
-	isSame := body.Workspace == next.Workspace && body.Sequence == next.Sequence && body.Previous == next.Previous
-	if digest(next.Body) != next.Hash || !isNext || !isSame {
-		fail("entry %d was changed", last.Sequence+1)
-	}
-	if (body.Details.Receipt == "") != (len(next.Receipts) == 0) {
-		fail("the receipt of entry %d is missing", next.Sequence)
-	}
-	for _, found := range next.Receipts {
-		var document map[string]any
-		check(json.Unmarshal([]byte(found.Document), &document))
-		isReceipt := digest(found.Document) == found.Digest && found.Digest == body.Details.Receipt
-		for name, value := range found.Change {
-			same, isMember := document[name]
-			isReceipt = isReceipt && isMember && reflect.DeepEqual(same, value)
-		}
-		if !isReceipt {
-			fail("the receipt of entry %d was changed", next.Sequence)
+	want := string(parse[object](body["details"])["document_sha256"])
+	require((want == "") == (len(receipts) == 0), "the receipt of entry %d is missing", sequence)
+	for _, receipt := range receipts {
+		text := parse[string](receipt["document"])
+		isDocument := want == digest(text) && want == string(receipt["document_sha256"])
+		require(isDocument && len(receipt) == 3, "the receipt of entry %d was changed", sequence)
+		document := parse[object](text)
+		for name, value := range parse[object](receipt["change"]) {
+			require(string(document[name]) == string(value), "entry %d: another change", sequence)
 		}
 	}
-	return next
+	return entry, len(receipts)
 }
 
 // verifyHead checks a compact JWS (RFC 7515), whose payload is the rest of the line.
-func verifyHead(text []byte, last entry) {
-	var head map[string]any
-	check(json.Unmarshal(text, &head))
-	parts := strings.Split(fmt.Sprint(head["jws"]), ".")
+func verifyHead(head, last object) {
+	parts := strings.Split(parse[string](head["jws"]), ".")
+	require(len(parts) == 3, "the head has no signature")
 	delete(head, "jws")
-	if len(parts) != 3 {
-		fail("the head has no signature")
-	}
-	var header struct{ Alg, Kid, Typ string }
-	var payload map[string]any
-	check(json.Unmarshal(decode(parts[0]), &header))
-	check(json.Unmarshal(decode(parts[1]), &payload))
-	isLast := fmt.Sprint(head["sequence"]) == fmt.Sprint(float64(last.Sequence)) && head["hash"] == last.Hash &&
-		(last.Sequence == 0 || fmt.Sprint(head["workspace_id"]) == fmt.Sprint(float64(last.Workspace)))
-	if !isLast || !reflect.DeepEqual(head, payload) || header.Typ != "signalbox-audit-head" || header.Alg != "EdDSA" {
-		fail("the head is not that of the last entry")
-	}
-	if !ed25519.Verify(publicKey(header.Kid), []byte(parts[0]+"."+parts[1]), decode(parts[2])) {
-		fail("the signature of the head is invalid")
-	}
-}
-
-func publicKey(kid string) ed25519.PublicKey {
-	var set struct {
-		Keys []struct{ Kid, X, Crv string }
-	}
-	text, err := os.ReadFile(os.Args[2])
-	check(err)
-	check(json.Unmarshal(text, &set))
-	for _, key := range set.Keys {
-		if x := decode(key.X); key.Kid == kid && key.Crv == "Ed25519" && len(x) == ed25519.PublicKeySize {
-			return x
+	header, payload := parse[object](decode(parts[0])), parse[object](decode(parts[1]))
+	isHead := string(header["typ"]) == `"signalbox-audit-head"` && string(header["alg"]) == `"EdDSA"`
+	require(isHead && reflect.DeepEqual(head, payload), "the head was changed")
+	isLast := string(head["sequence"]) == string(last["sequence"])
+	isLast = isLast && string(head["hash"]) == string(last["hash"])
+	require(isLast, "the head is not that of the last entry")
+	isSigned, signed := false, []byte(parts[0]+"."+parts[1])
+	for _, key := range parse[map[string][]object](must(os.ReadFile(os.Args[2])))["keys"] {
+		if string(key["kid"]) == string(header["kid"]) && string(key["crv"]) == `"Ed25519"` {
+			public := decode(parse[string](key["x"]))
+			isSigned = len(public) == 32 && ed25519.Verify(public, signed, decode(parts[2]))
 		}
 	}
-	fail("the key set has no key %s", kid)
-	return nil
+	require(isSigned, "no key of the key set signed the head")
 }
 
-func digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
+func digest(text string) string { return fmt.Sprintf(`"%x"`, sha256.Sum256([]byte(text))) }
+
+func decode(text string) []byte { return must(base64.RawURLEncoding.Strict().DecodeString(text)) }
+
+func parse[T any, Text string | []byte | json.RawMessage](text Text) T {
+	value := new(T)
+	return *must(value, json.Unmarshal([]byte(text), value))
 }
 
-func decode(text string) []byte {
-	decoded, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	check(err)
-	return decoded
+func must[T any](value T, err error) T {
+	require(err == nil, "%v", err)
+	return value
 }
 
-func check(err error) {
-	if err != nil {
-		fail("%v", err)
+func require(isTrue bool, format string, values ...any) {
+	if !isTrue {
+		log.Fatalf(format, values...)
 	}
-}
-
-func fail(format string, values ...any) {
-	fmt.Fprintf(os.Stderr, format+"\n", values...)
-	os.Exit(1)
 }

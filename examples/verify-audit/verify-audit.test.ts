@@ -106,6 +106,7 @@ it('an outsider verifies an export in Go, and finds every changed byte', {
   assert.match(verify(`${exported}${lines[0]}\n`).output, /a line follows the head/)
   const others = JSON.parse(keys)
   others.keys[0].x = Buffer.alloc(32, 7).toString('base64url')
-  assert.match(verify(exported, JSON.stringify(others)).output, /signature of the head is invalid/)
-  assert.match(verify(exported, '{"keys":[]}').output, /the key set has no key/)
+  for (const keySet of [JSON.stringify(others), '{"keys":[]}', '{}']) {
+    assert.match(verify(exported, keySet).output, /no key of the key set signed the head/)
+  }
 })

@@ -3,17 +3,21 @@ import type {
   DestinationSubmission,
 } from '@signalbox/contract/session/destinations.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
+import { FieldErrorList } from '../runtime/http/validator.ts'
 import type { TrackerIdentity } from '../signals/access/tracker-store.ts'
 import { setCredential } from '../signals/delivery/credential-store.ts'
 import {
   assertDestinationId,
   createDestination,
   destinationNotFound,
-  parseTargetInput,
-  parseTokenInput,
 } from '../signals/delivery/destination-resource.ts'
 import { type Destination, findDestination } from '../signals/delivery/destination-store.ts'
-import { TAKES_ANY_CREDENTIAL } from '../signals/platforms/credentials.ts'
+import {
+  describeCredentialProblem,
+  parseCredentialInput,
+  TAKES_ANY_CREDENTIAL,
+} from '../signals/platforms/credentials.ts'
+import type { Platform, TargetConfig } from '../signals/platforms/platform.ts'
 import { findAdAccount } from '../workspaces/users/ad-account-store.ts'
 import { requireRecentAuthentication } from '../workspaces/users/reauthentication.ts'
 import type { CurrentUser } from '../workspaces/users/session-store.ts'
@@ -45,8 +49,10 @@ export async function connectDestination(
     const names = context.platforms.all.map(({ name }) => name).join(', ')
     throw Refusal.ofFields({ type: [`The type field must be one of: ${names}.`] })
   }
-  const config = parseTargetInput(platform, submission.config)
-  const accessToken = parseTokenInput(platform, submission.access_token)
+  const { config, accessToken } = parseConnectionInput(platform, {
+    config: submission.config,
+    accessToken: submission.access_token,
+  })
   const platformAdAccountId = submission.ad_account_id ?? null
   const { workspaceId, trackerId } = tracker
   if (platformAdAccountId !== null) {
@@ -81,10 +87,7 @@ export async function replaceDestinationCredential(
   requireRecentAuthentication(user, context.now())
   const { trackerId } = tracker
   const before = await requireDestination(context, { tracker, destinationId })
-  // Its worker judges the credential of a platform that this process does not know.
-  const platform = context.platforms.find(before.platform) ?? TAKES_ANY_CREDENTIAL
-  const accessToken = parseTokenInput(platform, submission.access_token)
-  const config = changedConfig(context, before, submission.config ?? {})
+  const { accessToken, config } = readReplacement(context, before, submission)
   const [actor, at] = [userActor(user), context.now()]
   const change = { ...tracker, destinationId: before.id, accessToken, config, actor, at }
   if (!(await setCredential(context, context.credentialKeys, change))) throw destinationNotFound()
@@ -92,19 +95,23 @@ export async function replaceDestinationCredential(
   return requireDestination(context, { tracker, destinationId })
 }
 
-/** The members that change. Without any, the platform need not be known to this process. */
-function changedConfig(
+/** The credential and the members that change. Without any, the platform need not be known. */
+function readReplacement(
   { platforms }: DashboardContext,
-  { platform: name, config }: Destination,
-  input: Record<string, unknown>,
-): Record<string, unknown> {
-  if (Object.keys(input).length === 0) return {}
+  { platform: name, config: current }: Destination,
+  { access_token, config: input = {} }: CredentialSubmission,
+): { accessToken: string; config: Record<string, unknown> } {
   const platform = platforms.find(name)
+  if (Object.keys(input).length === 0) {
+    // Its worker judges the credential of a platform that this process does not know.
+    const accessToken = parseTokenInput(platform ?? TAKES_ANY_CREDENTIAL, access_token)
+    return { accessToken, config: {} }
+  }
   if (!platform) throw Refusal.ofFields({ config: [`This process does not know ${name}.`] })
-  const target = parseTargetInput(platform, input, config)
-  return Object.fromEntries(
-    Object.entries(target).filter(([member, value]) => config[member] !== value),
-  )
+  const given = { config: input, accessToken: access_token }
+  const { accessToken, config } = parseConnectionInput(platform, given, current)
+  const changed = Object.entries(config).filter(([member, value]) => current[member] !== value)
+  return { accessToken, config: Object.fromEntries(changed) }
 }
 
 async function requireDestination(
@@ -115,4 +122,74 @@ async function requireDestination(
   const destination = await findDestination(database, tracker.trackerId, destinationId)
   if (!destination || destination.disconnectedAt) throw destinationNotFound()
   return destination
+}
+
+interface ConnectionInput {
+  config: Record<string, unknown>
+  accessToken: string
+}
+
+/**
+ * Reads what a person enters to connect a destination: the members that the platform asks for and a
+ * credential of a kind that it takes, without the white space around them. Other members are
+ * ignored, and those that are left out keep their value in `current`. Throws a 422 refusal that
+ * names each wrong field by its label, says where to find the value, and never repeats a
+ * credential.
+ */
+function parseConnectionInput(
+  platform: Platform,
+  { config, accessToken }: ConnectionInput,
+  current: TargetConfig = {},
+): { config: TargetConfig; accessToken: string } {
+  const errors = new FieldErrorList()
+  const given = readTarget(errors, platform, { ...current, ...withoutUndefined(config) })
+  const token = readToken(errors, platform, accessToken)
+  if (!errors.isEmpty || token === null) throw Refusal.ofFields(errors.toErrors())
+  return { config: given, accessToken: token }
+}
+
+/** As `parseConnectionInput`, where the target stays as it is. */
+function parseTokenInput(platform: Pick<Platform, 'credentialForms'>, input: string): string {
+  const errors = new FieldErrorList()
+  const token = readToken(errors, platform, input)
+  if (token === null) throw Refusal.ofFields(errors.toErrors())
+  return token
+}
+
+function withoutUndefined(members: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
+}
+
+function readTarget(
+  errors: FieldErrorList,
+  { targetFields, parseTarget }: Platform,
+  members: TargetConfig,
+): TargetConfig {
+  const given: TargetConfig = {}
+  for (const { name, label, hint, optional = false, isValid } of targetFields) {
+    const value = members[name]
+    const text = typeof value === 'string' ? value.trim() : ''
+    if (text !== '') given[name] = text
+    if (text === '' && !optional) {
+      errors.add(`config.${name}`, `The ${label} is required. ${hint}`)
+    }
+    if (text !== '' && !isValid(text)) {
+      errors.add(`config.${name}`, `The ${label} has an invalid format. ${hint}`)
+    }
+  }
+  if (errors.isEmpty && parseTarget(given) === null) {
+    throw new Error('a platform refuses a target whose members are all valid')
+  }
+  return given
+}
+
+function readToken(
+  errors: FieldErrorList,
+  platform: Pick<Platform, 'credentialForms'>,
+  input: string,
+): string | null {
+  const read = parseCredentialInput(platform, input)
+  if ('text' in read) return read.text
+  errors.add('access_token', describeCredentialProblem(platform, input))
+  return null
 }

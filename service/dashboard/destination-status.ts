@@ -154,7 +154,7 @@ function platformViews({ all }: PlatformRegistry): DestinationStatusList['platfo
   return all.map(({ name, label, targetFields, credentialForms, conversionTargets }) => ({
     type: name,
     label,
-    fields: targetFields.map(field => ({ ...field })),
+    fields: targetFields.map(({ isValid: _, ...field }) => field),
     credentials: credentialForms.map(form => ({ ...form })),
     event_names: conversionTargets ? { ...conversionTargets } : null,
   }))

@@ -6,6 +6,7 @@ import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
 import { findPlatformTarget } from '../../testing/fixtures/simulator.ts'
 import { createTestWorkspace } from '../../testing/fixtures/users.ts'
+import { createOfflinePlatforms } from '../signals/platforms/registry.ts'
 
 const TOKEN = 'EAAB-a-token-of-the-test'
 const SUBMISSION = { type: 'meta', config: { dataset_id: '1234567890' }, access_token: TOKEN }
@@ -195,6 +196,51 @@ it('returns 404 for a destination of another tracker', async test => {
       const options = body === undefined ? {} : { body }
       const reply = await owner.client.call(method, `${list}/${id}${name && `/${name}`}`, options)
       assert.equal(reply.status, 404, name)
+    }
+  }
+})
+
+it('names each wrong field of each platform by its label, and none that is right', async test => {
+  const service = await startTestService(test)
+  const { owner, list } = await openDestination(service)
+  for (const platform of createOfflinePlatforms().all) {
+    const { name: type, targetFields, credentialForms } = platform
+    const { config, credential } = platform.createSimulatorDestination()
+    const refuse = async (members: object) => {
+      const body = { type, config, access_token: credential, ad_account_id: null, ...members }
+      const reply = await owner.client.call('POST', list, { body })
+      assert.equal(reply.status, 422, JSON.stringify(reply.body))
+      return reply.body.errors
+    }
+    for (const { name, label, hint } of targetFields) {
+      const wrong = { config: { ...config, [name]: 'no such value!' } }
+      const expected = [`The ${label} has an invalid format. ${hint}`]
+      assert.deepEqual(await refuse(wrong), { [`config.${name}`]: expected })
+      const names = [`config.${name}`, 'access_token']
+      assert.deepEqual(Object.keys(await refuse({ ...wrong, access_token: 'a b' })), names)
+    }
+    const required = targetFields.filter(({ optional }) => !optional)
+    assert.deepEqual(
+      await refuse({ config: {} }),
+      Object.fromEntries(
+        required.map(({ name, label, hint }) => [
+          `config.${name}`,
+          [`The ${label} is required. ${hint}`],
+        ]),
+      ),
+    )
+    for (const access_token of [
+      'two words',
+      'é',
+      'x'.repeat(2_001),
+      '{"type":"service_account"}',
+    ]) {
+      const { access_token: sentences } = await refuse({ access_token })
+      assert.ok(
+        credentialForms.some(({ hint }) => sentences[0].includes(hint)),
+        sentences[0],
+      )
+      assert.ok(!sentences[0].includes(access_token))
     }
   }
 })

@@ -179,7 +179,7 @@ function missingIdentityState(event: StoredEvent): EventIdentity['state'] {
 
 function deliveryDetails(
   delivery: StoredDelivery,
-  { event, parent, attempts, receipts, pageWithdrawal, matches, order }: LoadedEvent,
+  { event, parent, attempts, receipts, pageWithdrawals, matches, order }: LoadedEvent,
   { platforms, at }: Pick<DetailsLookup, 'platforms' | 'at'>,
 ): DeliveryDetails {
   const windowEndsAt = findWindowEnd(delivery, event, platforms)
@@ -198,7 +198,7 @@ function deliveryDetails(
       attempts,
       receipts,
       windowEndsAt,
-      pageWithdrawal,
+      pageWithdrawals,
       matches,
       order,
       ...findRestating(delivery, platforms),

@@ -8,8 +8,12 @@ import { adviseReplay } from './replay-advice.ts'
 const AT = new Date('2026-11-21T12:00:00Z')
 const LATER = new Date('2026-11-22T12:00:00Z')
 
-function advise(status: string, statusReason: string, event: { payload: object | null }) {
-  const delivery = { status, statusReason } as StoredDelivery
+function advise(
+  status: string,
+  statusReason: string,
+  { attemptIds = [], ...event }: { payload: object | null; attemptIds?: string[] },
+) {
+  const delivery = { status, statusReason, attemptIds } as unknown as StoredDelivery
   const context = { event: event as StoredEvent, windowEndsAt: LATER, at: AT }
   return adviseReplay(delivery, context)
 }
@@ -31,6 +35,14 @@ it('offers a replay where it can help, and else says what to do', () => {
     if (advice === null) assert.equal(found.advice, null, reason)
     else assert.match(found.advice ?? '', advice, reason)
   }
+})
+
+it('offers a replay of what one destination could not send, which may have changed', () => {
+  const { canReplay, advice } = advise('failed:permanent', 'refused_before_sending', {
+    ...STORED,
+    attemptIds: ['1'],
+  })
+  assert.deepEqual([canReplay, /once the destination can send it/.test(advice ?? '')], [true, true])
 })
 
 it('offers none without the identity, after the window, and for what did not fail', () => {

@@ -49,7 +49,7 @@ export interface ReplayAdvice {
 
 /** Whether to offer a replay of a delivery, and what to do where it cannot help. */
 export function adviseReplay(
-  { status, statusReason }: StoredDelivery,
+  { status, statusReason, attemptIds }: StoredDelivery,
   { event, windowEndsAt, at }: ReplayContext,
 ): ReplayAdvice {
   if (!isRecognized(status) || !isFailed(status)) return { canReplay: false, advice: null }
@@ -58,9 +58,17 @@ export function adviseReplay(
   if (!isOpen) return { canReplay: false, advice: TOO_OLD }
   if (event.payload === null) return { canReplay: false, advice: ADVICE.payload_expired }
   if (!isFailedReason(statusReason)) return { canReplay: true, advice: null }
+  // Decided in an attempt, it is about this destination.
+  if (statusReason === 'refused_before_sending' && attemptIds.length > 0) {
+    return { canReplay: true, advice: OF_DESTINATION }
+  }
   const advice = ADVICE[statusReason]
   return { canReplay: advice === null || MAY_SUCCEED.includes(statusReason), advice }
 }
+
+const OF_DESTINATION =
+  'A replay helps once the destination can send it. Else correct the event, and send it under a ' +
+  'new event ID.'
 
 const TOO_OLD =
   'The event is older than the platform accepts, so neither a replay nor a new event can help.'

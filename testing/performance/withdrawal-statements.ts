@@ -3,7 +3,7 @@ import { requeueStopped } from '../../service/signals/delivery/lift-store.ts'
 import { skipWaitingOfPerson } from '../../service/signals/delivery/skip-store.ts'
 import {
   addPageWithdrawalKeys,
-  findPageWithdrawal,
+  findPageWithdrawals,
   findPageWithdrawalsById,
   liftPageWithdrawals,
   listPageWithdrawals,
@@ -54,6 +54,7 @@ export const WITHDRAWAL_STATEMENTS: Record<string, (database: Database) => Promi
     storePageWithdrawal(database, {
       trackerId: TRACKER,
       visitorId: 'page-visitor',
+      platform: 'meta',
       id: WITHDRAWAL_ID,
       eventId: 'withdrawal',
       origin: null,
@@ -69,8 +70,8 @@ export const WITHDRAWAL_STATEMENTS: Record<string, (database: Database) => Promi
       withdrawnAt: STATEMENT_TIME,
       keys: numbers(20).map(number => `key-${number}`),
     }),
-  "find a page's withdrawal": database =>
-    findPageWithdrawal(database, { trackerId: TRACKER, visitorId: 'page-visitor' }),
+  "find a visitor's withdrawals by pages": database =>
+    findPageWithdrawals(database, { trackerId: TRACKER, visitorId: 'page-visitor' }),
   "find pages' withdrawals by id": database =>
     findPageWithdrawalsById(database, TRACKER, [WITHDRAWAL_ID]),
   "list pages' withdrawals": database =>

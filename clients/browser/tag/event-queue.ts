@@ -37,7 +37,7 @@ function omitClientFields(name: string, value: unknown): unknown {
 export function flushEvents(tag: TagState): void {
   const { page, config } = tag
   if (!config || page.document.prerendering) return
-  const signals = [tag.pageConsent, tag.tcf(), tag.consentMode()]
+  const signals = [tag.pageConsent, tag.tcfSignal(), tag.consentMode()]
   const basis = resolveConsentBasis(signals, !!page.navigator.globalPrivacyControl)
   if (basis === 'waiting') return
   if (basis === 'denied') config.visitor.remove()
@@ -97,19 +97,27 @@ function readClickIds({ page, landingUrl }: TagState, eventSource: string): obje
 
 /**
  * Withdraws consent: drops waiting events, removes the cookie, and reports the visitor's withdrawal
- * to the service on legitimate interest, without other data. Sends nothing without a visitor.
+ * to the service on legitimate interest, without other data. Sends nothing without a visitor. For
+ * named platforms the withdrawal is reported only: events go on to the others.
  */
-export function withdrawConsent(tag: TagState, callback: Callback | undefined): void {
-  if (!tag.config) throw Error('init comes first')
-  tag.pageConsent = { state: 'denied' }
-  flushEvents(tag)
+export function withdrawConsent(
+  tag: TagState,
+  callback: Callback | undefined,
+  withdrawn_platforms?: string[],
+): void {
+  if (!tag.config) throw Error('no init')
+  if (!withdrawn_platforms) {
+    tag.pageConsent = { state: 'denied' }
+    flushEvents(tag)
+  }
   const event_id = randomId()
-  const visitor_id = tag.config.visitor.remove()
+  const visitor_id = tag.config.visitor.remove(withdrawn_platforms)
   const report = createReporter(event_id, callback)
   if (!visitor_id) report('dropped')
   else {
     const event_name = 'consent_withdrawal'
-    const body = { event_id, event_name, consent_basis: 'legitimate_interest', visitor_id }
+    const consent_basis = 'legitimate_interest'
+    const body = { event_id, event_name, consent_basis, visitor_id, withdrawn_platforms }
     tag.config.send([{ body: JSON.stringify(body), report }])
   }
 }

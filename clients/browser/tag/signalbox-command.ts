@@ -22,7 +22,7 @@ export function createSignalboxCommand(page: Page): SignalboxCommand {
     landingUrl: page.location.href,
     waiting: [],
     pageConsent: {},
-    tcf: watchTcf(page, flush),
+    tcfSignal: watchTcf(page, flush),
     consentMode: watchConsentMode(page, flush),
   }
   // A consent platform may load with the rest of the page.
@@ -34,7 +34,8 @@ export function createSignalboxCommand(page: Page): SignalboxCommand {
     event: (name: string, parameters?: EventParameters, callback?: Callback) =>
       queueEvent(tag, { ...parameters, event_name: name }, callback),
     consent: (consent: PageConsent) => setPageConsent(tag, consent),
-    withdraw: (callback?: Callback) => withdrawConsent(tag, callback),
+    withdraw: (callback?: Callback, platforms?: string[]) =>
+      withdrawConsent(tag, callback, platforms),
   }
   const command: SignalboxCommand = (name, ...parameters) =>
     runSafely(() => {
@@ -50,7 +51,7 @@ export function createSignalboxCommand(page: Page): SignalboxCommand {
 function init(tag: TagState, options: InitOptions): void {
   const { key, endpoint, pixel, cookieDomain } = options
   // A secret key in a page is public: it must not appear to work.
-  if (!/^sbx_pk_/.test(key)) throw Error('init needs the publishable key')
+  if (!/^sbx_pk_/.test(key)) throw Error('no publishable key')
   tag.config = {
     send: createTransport(tag.page, endpoint.replace(/\/$/, ''), key),
     visitor: createVisitorCookie(tag.page, cookieDomain),

@@ -12,7 +12,7 @@ export interface TagState {
   waiting: WaitingEvent[]
   /** The consent set with signalbox('consent'). */
   pageConsent: ConsentSignal
-  tcf: () => ConsentSignal
+  tcfSignal: () => ConsentSignal
   consentMode: () => ConsentSignal
   /** Undefined before signalbox('init'). */
   config?: { send: Send; visitor: VisitorCookie; pixel: boolean | undefined }

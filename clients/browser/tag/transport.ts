@@ -94,14 +94,12 @@ function isBeacon({ page }: Channel): boolean {
 
 function attempt(channel: Channel, event: OutgoingEvent): void {
   const { body, report, isLast } = event
-  if (isBeacon(channel)) {
-    report(sendBeacon(channel, body) ? 'unconfirmed' : 'failed')
-    return
-  }
-  post(channel, body).then(
-    ({ status, headers }) => settle(channel, event, status, Number(headers.get('Retry-After'))),
-    () => (isLast ? report('failed') : retryAfter(0, channel, event)),
-  )
+  if (isBeacon(channel)) report(sendBeacon(channel, body) ? 'unconfirmed' : 'failed')
+  else
+    post(channel, body).then(
+      ({ status, headers }) => settle(channel, event, status, Number(headers.get('Retry-After'))),
+      () => (isLast ? report('failed') : retryAfter(0, channel, event)),
+    )
 }
 
 function settle(channel: Channel, event: OutgoingEvent, status: number, seconds: number): void {

@@ -7,8 +7,8 @@ const NAME = '_sbx'
 export interface VisitorCookie {
   /** The visitor's pseudonymous ID; creates one if missing. Requires consent. */
   id(): string
-  /** Removes the cookie and returns the visitor's ID, if any. */
-  remove(): string | undefined
+  /** Returns the visitor's ID, if any, and removes the cookie unless something keeps it. */
+  remove(keptFor?: unknown): string | undefined
 }
 
 export function createVisitorCookie(page: Page, domain: string | undefined): VisitorCookie {
@@ -34,11 +34,13 @@ export function createVisitorCookie(page: Page, domain: string | undefined): Vis
       }
       return current
     },
-    remove() {
+    remove(keptFor) {
       const stored = readCookie(page, NAME)
-      if (stored) write('', 0)
       removed = stored || current || removed
-      current = undefined
+      if (!keptFor) {
+        if (stored) write('', 0)
+        current = undefined
+      }
       return removed
     },
   }
@@ -49,7 +51,7 @@ export function readCookie(page: Page, name: string): string | undefined {
   try {
     return (RegExp(`(?:^|; )${name}=([^;]+)`).exec(page.document.cookie) || [])[1]
   } catch {
-    return
+    // The page forbids cookies.
   }
 }
 

@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 bebe3d879a306713ef0d1663f83e4354044825dd6e0922bbb2daf0c82d79bb20). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 177031705889364733aa7a802c92849de9921ec21fe394f64b09d9d0359d69cc). DO NOT EDIT.
 
 package signalbox
 
@@ -151,8 +151,8 @@ type EventSubmission struct {
 	// `gclid`, `ttclid` or `_fbp`. None is kept of a platform that the event refuses.
 	ClickIDs  FreeFormObject `json:"click_ids,omitempty"`
 	ValueData *ValueData     `json:"value_data,omitempty"`
-	// Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses from
-	// now on, as in the `type` of destinations. Left out, every platform.
+	// Of a `consent_withdrawal`: the platforms that the person refuses from now on, as in the `type`
+	// of destinations. Left out, every platform.
 	WithdrawnPlatforms []string `json:"withdrawn_platforms,omitempty"`
 	// Count the event, but never use it to choose who sees an advertisement.
 	OptOut *bool `json:"opt_out,omitempty"`
@@ -768,8 +768,7 @@ type EmqSnapshot struct {
 	Score float64 `json:"score"`
 	// Change since the snapshot closest to 7 days before (6 to 8); null if there is none.
 	WeekOverWeekChange *float64 `json:"week_over_week_change"`
-	// The score fell by 1.0 or more within that week, or is below 4.0; or by the thresholds of the
-	// workspace.
+	// The score fell by 1.0 or more within that week, or is below 4.0.
 	Alerted bool `json:"alerted"`
 	// The platform's complete response. We add the member `signalbox`, about what the platform
 	// accepted from us on the UTC days `from` to `until`: `coverage` is a list of `event_name`,
@@ -934,8 +933,8 @@ type SandboxEventSubmission struct {
 	// `gclid`, `ttclid` or `_fbp`. None is kept of a platform that the event refuses.
 	ClickIDs  FreeFormObject `json:"click_ids,omitempty"`
 	ValueData *ValueData     `json:"value_data,omitempty"`
-	// Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses from
-	// now on, as in the `type` of destinations. Left out, every platform.
+	// Of a `consent_withdrawal`: the platforms that the person refuses from now on, as in the `type`
+	// of destinations. Left out, every platform.
 	WithdrawnPlatforms []string `json:"withdrawn_platforms,omitempty"`
 	// Count the event, but never use it to choose who sees an advertisement.
 	OptOut *bool `json:"opt_out,omitempty"`

@@ -94,6 +94,8 @@ function SecretInput({ label, hint = '', value, onChange, error = null }: Secret
       value={value}
       onChange={({ currentTarget }) => onChange(currentTarget.value)}
       error={error}
+      // Mantine leaves it out here, unlike other inputs.
+      aria-invalid={error === null ? undefined : true}
       autoComplete="new-password"
       spellCheck={false}
       visibilityToggleButtonProps={{ 'aria-label': `Show the ${label.toLowerCase()}` }}

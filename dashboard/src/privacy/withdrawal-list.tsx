@@ -118,7 +118,15 @@ export function WithdrawalList({ params, canLift }: WithdrawalListProps) {
   )
 }
 
-function describeReach({ reaches, identifiers }: PageWithdrawal): string {
+function describeReach({ platform, ...withdrawal }: PageWithdrawal): string {
+  const events = describeEvents(withdrawal)
+  return platform === null ? events : `${events}, to ${platform} only`
+}
+
+function describeEvents({
+  reaches,
+  identifiers,
+}: Pick<PageWithdrawal, 'reaches' | 'identifiers'>): string {
   if (reaches === 'page_events') return 'Events of pages'
   if (identifiers === 0) return 'All events of the visitor'
   return `All events of the visitor and of ${identifiers} identifier${identifiers === 1 ? '' : 's'}`

@@ -61,7 +61,10 @@ export function readConnectionRequest(
     throw new StartError(`${platform.label} needs more to be connected:\n${toLines(missing)}`)
   }
   if (platform.parseTarget(config) !== null) return { platform: name, config, tokenFrom }
-  const given = platform.targetFields.filter(field => field.name in config)
+  const given = platform.targetFields.filter(({ name, isValid }) => {
+    const value = config[name]
+    return name in config && !(typeof value === 'string' && isValid(value.trim()))
+  })
   throw new StartError(
     `${platform.label} cannot send to ${JSON.stringify(config)}:\n${toLines(given.map(toRow))}`,
   )

@@ -96,6 +96,8 @@ it('joins the browser ID of an earlier visit', async test => {
 /** A visitor ID that the tag makes, and one that others may guess. */
 const UUID = 'c0ffee00-5a1d-4e0f-8b3a-0123456789ab'
 const CUSTOMER_NUMBER = '48213'
+const CONSTANT_UUID = '00000000-0000-4000-8000-000000000000'
+const PUBLISHED_UUID = '550e8400-e29b-41d4-a716-446655440000'
 const fbcAt = (fbclid: string, seconds = 0) =>
   `fb.1.${START_MILLISECONDS + seconds * 1_000}.${fbclid}`
 
@@ -179,13 +181,15 @@ describe('a page that names the visitor of another browser', () => {
   })
 
   it('is joined by the first click of pages for an ID that others may guess', async test => {
-    const service = await startTestService(test)
-    await browse(service, { visitor_id: CUSTOMER_NUMBER, fbclid: 'first' })
-    await browse(service, { visitor_id: CUSTOMER_NUMBER, fbclid: 'stolen' })
-    assert.equal(await purchase(service, CUSTOMER_NUMBER), fbcAt('first', 60))
-    const { conflict, explanation } = await readConflict(service)
-    assert.equal(conflict, 'first_page_used')
-    assert.match(explanation, FIRST_USED)
+    for (const visitor_id of [CUSTOMER_NUMBER, CONSTANT_UUID, PUBLISHED_UUID]) {
+      const service = await startTestService(test)
+      await browse(service, { visitor_id, fbclid: 'first' })
+      await browse(service, { visitor_id, fbclid: 'stolen' })
+      assert.equal(await purchase(service, visitor_id), fbcAt('first', 60))
+      const { conflict, explanation } = await readConflict(service)
+      assert.equal(conflict, 'first_page_used')
+      assert.match(explanation, FIRST_USED)
+    }
   })
 
   it('reports no conflict when a page names the same click again', async test => {

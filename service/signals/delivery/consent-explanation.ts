@@ -3,6 +3,7 @@ import { reasonOf } from '@signalbox/contract/reasons.ts'
 import { isObject } from '../../runtime/util/is-object.ts'
 import { readPlatformDecisions } from '../consent/platform-decisions.ts'
 import type { StoredEvent } from '../events/event-store.ts'
+import type { PageWithdrawal } from '../events/page-withdrawal-store.ts'
 import type { StoredDelivery } from './delivery-store.ts'
 import type { ExplanationContext } from './waiting-explanation.ts'
 
@@ -10,7 +11,7 @@ import type { ExplanationContext } from './waiting-explanation.ts'
 export function consentSentence(
   delivery: StoredDelivery,
   event: StoredEvent,
-  { pageWithdrawal }: ExplanationContext,
+  { pageWithdrawals = [] }: ExplanationContext,
 ): string {
   const { statusReason } = delivery
   const reason = reasonOf('skipped:consent', statusReason)
@@ -27,10 +28,7 @@ export function consentSentence(
         'It stays in the ledger.'
       )
     case 'withdrawn_by_page': {
-      const named = pageWithdrawal
-        ? `page withdrawal ${pageWithdrawal.id} of ${pageWithdrawal.withdrawnAt.toISOString()}` +
-          (pageWithdrawal.liftedAt ? ', which has been lifted since' : '')
-        : 'by a page, for a visitor with the same identifiers'
+      const named = describePageWithdrawal(findPageWithdrawal(pageWithdrawals, delivery))
       return (
         `${notSent}: the visitor withdrew consent on a page (${named}), and ` +
         `${withdrawalClause(event)}. It stays in the ledger. Anyone can copy the key of a page: ` +
@@ -68,6 +66,25 @@ export function consentSentence(
         `granted (${storedText(statusReason)}). It stays in the ledger.`
       )
   }
+}
+
+/** One in force says more than a lifted one, and one for every platform more than one for this. */
+function findPageWithdrawal(
+  withdrawals: readonly PageWithdrawal[],
+  { platform }: StoredDelivery,
+): PageWithdrawal | undefined {
+  const own = withdrawals.filter(one => one.platform === null || one.platform === platform)
+  return own.find(({ liftedAt }) => liftedAt === null) ?? own[0]
+}
+
+function describePageWithdrawal(withdrawal: PageWithdrawal | undefined): string {
+  if (!withdrawal) return 'by a page, for a visitor with the same identifiers'
+  const { id, withdrawnAt, liftedAt, platform } = withdrawal
+  return (
+    `page withdrawal ${id} of ${withdrawnAt.toISOString()}` +
+    (platform === null ? '' : `, for ${platform} only`) +
+    (liftedAt ? ', which has been lifted since' : '')
+  )
 }
 
 function withdrawalClause({ consentCapturedAt }: StoredEvent): string {

@@ -5,10 +5,8 @@ import type { DestinationRouting } from '@signalbox/contract/routing.ts'
 import type { AuditActor } from '../../audit/audit-entry.ts'
 import { type AuditedContext, commitAudited } from '../../audit/audit-store.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
-import { FieldErrorList } from '../../runtime/http/validator.ts'
 import { type CredentialKeys, sealCredential } from '../../runtime/util/sealed-credential.ts'
 import { lockTracker, type TrackerIdentity } from '../access/tracker-store.ts'
-import { parseCredentialInput } from '../platforms/credentials.ts'
 import type { Platform, TargetConfig } from '../platforms/platform.ts'
 import {
   DESTINATIONS_MAX,
@@ -141,44 +139,4 @@ function assertNewTarget(existing: readonly Destination[], { platform, config }:
 
 function targetOf({ targetFields }: Platform, config: TargetConfig): string {
   return JSON.stringify(targetFields.map(({ name }) => config[name]))
-}
-
-/**
- * Reads the members of a target from a form: those that the platform asks for, trimmed; others are
- * ignored. Members that are left out keep their value in `current`. Throws a 422 refusal.
- */
-export function parseTargetInput(
-  platform: Platform,
-  input: Record<string, unknown>,
-  current: TargetConfig = {},
-): TargetConfig {
-  const errors = new FieldErrorList()
-  const given: TargetConfig = {}
-  for (const { name, hint, optional = false } of platform.targetFields) {
-    const value = input[name] === undefined ? current[name] : input[name]
-    const text = typeof value === 'string' ? value.trim() : ''
-    if (text !== '') given[name] = text
-    else if (!optional) {
-      errors.add(`config.${name}`, `The config.${name} field is required. ${hint}`)
-    }
-  }
-  if (errors.isEmpty && platform.parseTarget(given) === null) {
-    for (const { name, hint } of platform.targetFields)
-      errors.add(`config.${name}`, `The config.${name} field has an invalid format. ${hint}`)
-  }
-  if (!errors.isEmpty) throw Refusal.ofFields(errors.toErrors())
-  return given
-}
-
-/**
- * Reads a pasted credential of a kind that the platform takes, without the white space around it.
- * Throws a 422 refusal, which never repeats it.
- */
-export function parseTokenInput(
-  platform: Pick<Platform, 'credentialForms'>,
-  input: string,
-): string {
-  const read = parseCredentialInput(platform, input)
-  if ('text' in read) return read.text
-  throw Refusal.ofFields({ access_token: [`The access_token field ${read.problem}.`] })
 }

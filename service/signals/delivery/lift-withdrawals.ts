@@ -16,7 +16,7 @@ import { type EventRef, eventRefKey } from '../events/event-columns.ts'
 import { findEventsByRef, type StoredEvent } from '../events/event-store.ts'
 import { listFreeTextDigests } from '../events/free-text.ts'
 import {
-  findPageWithdrawal,
+  findPageWithdrawals,
   findPageWithdrawalsById,
   liftPageWithdrawals,
   listPageWithdrawals,
@@ -27,7 +27,7 @@ import {
   type ErasureKeyProvider,
   listWithdrawableDigests,
 } from '../events/person-identifiers.ts'
-import { findPersonWithdrawals, personOf } from '../events/withdrawal-store.ts'
+import { findPersonWithdrawals, personOf, withdrawalsOf } from '../events/withdrawal-store.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { findDeliveries, type StoredDelivery } from './delivery-store.ts'
 import { listDestinations } from './destination-store.ts'
@@ -50,9 +50,11 @@ export async function listWithdrawalsOfPages(
   const { visitor_id, state, cursor } = queryValidator.validate(query)
   const isLifted = state === undefined ? null : state === 'lifted'
   if (visitor_id !== undefined) {
-    const one = await findPageWithdrawal(database, { trackerId, visitorId: visitor_id.trim() })
-    const isListed = one && (isLifted === null || isLifted === (one.liftedAt !== null))
-    return { withdrawals: isListed ? [withdrawalView(one)] : [], next_cursor: null }
+    const visitor = { trackerId, visitorId: visitor_id.trim() }
+    const listed = (await findPageWithdrawals(database, visitor)).filter(
+      ({ liftedAt }) => isLifted === null || isLifted === (liftedAt !== null),
+    )
+    return { withdrawals: listed.map(withdrawalView), next_cursor: null }
   }
   const limit = WITHDRAWALS_PER_PAGE + 1
   const search = { trackerId, isLifted, afterId: cursor ?? null, limit }
@@ -66,6 +68,7 @@ function withdrawalView(withdrawal: PageWithdrawal): PageWithdrawalView {
   return {
     id: withdrawal.id,
     visitor_id: withdrawal.visitorId,
+    platform: withdrawal.platform,
     event_id: withdrawal.eventId,
     origin: withdrawal.origin,
     reaches: withdrawal.reachesSecret ? 'all_events' : 'page_events',
@@ -165,10 +168,12 @@ async function findReleased(
     listDestinations({ query: database.query }, trackerId),
   ])
   const routings = new Map(destinations.map(({ id, routing }) => [id, routing]))
+  const named = new Set(found.map(({ platform }) => platform))
+  const platformNames = [...new Set(destinations.map(({ platform }) => platform))]
   const people = new Map(
     events.flatMap(event => {
       const person = personOf(trackerId, event)
-      return person ? [[eventRefKey(event), person] as const] : []
+      return person ? [[eventRefKey(event), { ...person, platformNames }] as const] : []
     }),
   )
   const { latest } = await findPersonWithdrawals(database, [...people.values()], erasureKey)
@@ -177,12 +182,15 @@ async function findReleased(
   for (const delivery of stored) {
     if (delivery.status !== 'skipped:consent') continue
     if (delivery.statusReason !== 'withdrawn_by_page' || delivery.destinationId === null) continue
+    // A withdrawal for one platform stopped nothing of another.
+    if (!named.has(null) && !named.has(delivery.platform)) continue
     const event = eventsByKey.get(eventRefKey(delivery)) as StoredEvent
     const person = people.get(eventRefKey(delivery))
     // Consent was decided before the routing, which has to select it too.
     const routing = routings.get(delivery.destinationId) ?? NO_ROUTING
     const isSelected = !findUnselectedReason(routing, toRoutedEvent(event, delivery.isTest))
-    const isAllowed = person && !findStoredWithdrawalReason(event, latest(person))
+    const withdrawn = person && withdrawalsOf(latest(person), delivery.platform ?? '')
+    const isAllowed = withdrawn && !findStoredWithdrawalReason(event, withdrawn)
     if (!isAllowed || !isSelected) released.still_withheld += 1
     else if (isOutsideWindow(event, delivery, { platforms, at })) released.expired += 1
     else if (released.deliveries.length >= QUEUED_MAX) released.capped = true

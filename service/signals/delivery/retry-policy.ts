@@ -132,6 +132,11 @@ export function settleByAnswer(
     case 'accepted':
       return { ...counted, status: 'accepted', reason: 'accepted' }
     case 'permanent':
+      // The plug-in found it, for this destination, and left the event out of its request.
+      if (error?.class === 'local') {
+        const unsent = { ...answered, replayableUntil: windowEndsAt }
+        return { ...unsent, status: 'failed:permanent', reason: 'refused_before_sending' }
+      }
       return { ...failed, status: 'failed:permanent', reason: 'refused_by_platform' }
     case 'auth':
     case 'config':

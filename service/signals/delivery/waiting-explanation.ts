@@ -24,7 +24,7 @@ export interface ExplanationContext {
   /** When the platform stops accepting the event; null when it is not known. */
   windowEndsAt: Date | null
   /** The withdrawal that a page sent for the visitor of the event; null when there is none. */
-  pageWithdrawal?: PageWithdrawal | null
+  pageWithdrawals?: readonly PageWithdrawal[]
   /** Deliveries of the same event in the other space; left out, none are known. */
   matches?: readonly Match[]
   /** The order of the event; null or left out: it names none. */

@@ -19,7 +19,7 @@ import { findChildEvents, findParentEvents } from '../events/lineage-store.ts'
 import { listEventRefs } from '../events/list-store.ts'
 import { findOrders } from '../events/order-store.ts'
 import type { Order } from '../events/order-value.ts'
-import { findPageWithdrawal, type PageWithdrawal } from '../events/page-withdrawal-store.ts'
+import { findPageWithdrawals, type PageWithdrawal } from '../events/page-withdrawal-store.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { ATTEMPTS_SHOWN_MAX, deliveryView, eventView, lineageView } from './event-view.ts'
 import { orderView } from './order-view.ts'
@@ -99,7 +99,7 @@ export interface LoadedEvent {
   /** What the platform says about them later, if it does. */
   receipts: StoredReceipt[]
   /** Looked up when a page's withdrawal stopped a delivery. */
-  pageWithdrawal: PageWithdrawal | null
+  pageWithdrawals: PageWithdrawal[]
   /** Deliveries of the same event in the other space. */
   matches: Match[]
   order: Order | null
@@ -133,22 +133,14 @@ export async function loadEvent(
   const ofOrder = [order?.purchase ?? [], order?.refunds ?? []].flat()
   const orderDeliveries =
     ofOrder.length === 0 ? [] : await findDeliveries(database, trackerId, ofOrder)
-  const pageWithdrawal = deliveries.some(({ statusReason }) => statusReason === 'withdrawn_by_page')
-    ? await findWithdrawalOfVisitor(database, trackerId, event)
-    : null
+  const isWithdrawn = deliveries.some(({ statusReason }) => statusReason === 'withdrawn_by_page')
+  const visitorId = (isWithdrawn && event.payload?.visitorId?.trim()) || null
+  // None where only identifiers of the event are withdrawn.
+  const pageWithdrawals =
+    visitorId === null ? [] : await findPageWithdrawals(database, { trackerId, visitorId })
   const parent = parents.get(event) ?? null
-  const related = { parent, children, pageWithdrawal, matches, order, orderDeliveries }
+  const related = { parent, children, pageWithdrawals, matches, order, orderDeliveries }
   return { event, deliveries, attempts, receipts, ...related }
-}
-
-/** Null when only identifiers of the event are withdrawn. */
-async function findWithdrawalOfVisitor(
-  database: Database,
-  trackerId: string,
-  { payload }: StoredEvent,
-): Promise<PageWithdrawal | null> {
-  const visitorId = payload?.visitorId?.trim()
-  return visitorId ? findPageWithdrawal(database, { trackerId, visitorId }) : null
 }
 
 /** getEvent: an event with its parent, its children and the outcomes of its deliveries. */
@@ -179,7 +171,7 @@ export async function readEvent(
         at,
         attempts,
         receipts,
-        pageWithdrawal: others.pageWithdrawal,
+        pageWithdrawals: others.pageWithdrawals,
         matches: others.matches,
         order: others.order,
         ...findRestating(delivery, platforms),

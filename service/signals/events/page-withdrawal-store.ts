@@ -4,10 +4,15 @@ import { type Database, inTransaction, type Transaction } from '../../runtime/db
 import { arrayLiteral } from '../../runtime/db/sql-fragments.ts'
 import { listVisitorDigests } from './person-identifiers.ts'
 
-/** A withdrawal that a page sent: one for each visitor ID, whatever the number of its events. */
+/**
+ * A withdrawal that a page sent: one for each visitor ID and platform, whatever the number of its
+ * events.
+ */
 export interface PageWithdrawal {
   id: string
   visitorId: string
+  /** The platform that is refused; null: every one. */
+  platform: string | null
   /** Of the latest `consent_withdrawal` event, in the space of publishable keys. */
   eventId: string
   /** The page's `Origin` header. */
@@ -22,14 +27,18 @@ export interface PageWithdrawal {
   liftReason: string | null
 }
 
-const COLUMNS = `id, visitor_id, event_id, origin, reaches_secret, identifiers,
+const COLUMNS = `id, visitor_id, platform, event_id, origin, reaches_secret, identifiers,
   first_withdrawn_at, withdrawn_at, lifted_at, lift_reason`
+
+/** No platform has this name. */
+const EVERY_PLATFORM = ''
 
 // biome-ignore lint/suspicious/noExplicitAny: a driver row; every member is read and named here.
 function toPageWithdrawal(row: any): PageWithdrawal {
   return {
     id: row.id,
     visitorId: row.visitor_id,
+    platform: row.platform === EVERY_PLATFORM ? null : row.platform,
     eventId: row.event_id,
     origin: row.origin,
     reachesSecret: row.reaches_secret,
@@ -41,16 +50,19 @@ function toPageWithdrawal(row: any): PageWithdrawal {
   }
 }
 
-export interface NewPageWithdrawal {
+type StoredMembers =
+  | 'id'
+  | 'visitorId'
+  | 'platform'
+  | 'eventId'
+  | 'origin'
+  | 'reachesSecret'
+  | 'identifiers'
+  | 'withdrawnAt'
+
+/** The ID is used when the visitor has no such withdrawal yet. */
+export interface NewPageWithdrawal extends Pick<PageWithdrawal, StoredMembers> {
   trackerId: string
-  visitorId: string
-  /** Used when the visitor has no withdrawal yet. */
-  id: string
-  eventId: string
-  origin: string | null
-  reachesSecret: boolean
-  identifiers: number
-  withdrawnAt: Date
   /** As in `consent_withdrawals`. */
   keys: readonly string[]
 }
@@ -70,13 +82,13 @@ export function storePageWithdrawal(
 type Client = Pick<pg.ClientBase, 'query'>
 
 async function writePageWithdrawal(client: Client, withdrawal: NewPageWithdrawal): Promise<string> {
-  const { trackerId, visitorId, id, eventId, origin } = withdrawal
+  const { trackerId, visitorId, platform, id, eventId, origin } = withdrawal
   const { reachesSecret, identifiers, withdrawnAt, keys } = withdrawal
   const { rows } = await client.query({
     name: 'store-page-withdrawal',
     text: `insert into page_withdrawals (tracker_id, visitor_id, platform, id, event_id, origin,
              reaches_secret, identifiers, first_withdrawn_at, withdrawn_at)
-           values ($1::uuid, $2::text, '', $3::uuid, $4::text, $5::text, $6::boolean,
+           values ($1::uuid, $2::text, $9::text, $3::uuid, $4::text, $5::text, $6::boolean,
              $7::integer, $8::timestamptz, $8::timestamptz)
            on conflict (tracker_id, visitor_id, platform) do update set
              event_id = excluded.event_id, origin = excluded.origin,
@@ -93,6 +105,7 @@ async function writePageWithdrawal(client: Client, withdrawal: NewPageWithdrawal
       reachesSecret,
       identifiers,
       withdrawnAt.toISOString(),
+      platform ?? EVERY_PLATFORM,
     ],
   })
   const storedId: string = rows[0].id
@@ -145,23 +158,26 @@ async function writeKeys(
   })
 }
 
+/** More than there are platforms. */
+const OF_VISITOR_MAX = 100
+
 /**
- * The withdrawal of a visitor, lifted or not. The range of one ID asks for the primary key: an
- * equality may be filtered from the index by time while the table has no statistics.
+ * The withdrawals of a visitor, lifted or not, the one for every platform first. The range of one
+ * ID asks for the primary key: an equality may be filtered from the index by time while the table
+ * has no statistics.
  */
-export async function findPageWithdrawal(
+export async function findPageWithdrawals(
   { pool }: Pick<Database, 'pool'>,
   { trackerId, visitorId }: { trackerId: string; visitorId: string },
-): Promise<PageWithdrawal | null> {
+): Promise<PageWithdrawal[]> {
   const { rows } = await pool.query({
-    name: 'find-page-withdrawal',
+    name: 'find-page-withdrawals',
     text: `select ${COLUMNS} from page_withdrawals
            where tracker_id = $1::uuid and visitor_id >= $2::text and visitor_id <= $2::text
-             and platform = ''
-           order by visitor_id limit 1`,
+           order by visitor_id, platform limit ${OF_VISITOR_MAX}`,
     values: [trackerId, visitorId],
   })
-  return rows[0] ? toPageWithdrawal(rows[0]) : null
+  return rows.map(toPageWithdrawal)
 }
 
 export interface PageWithdrawalSearch {

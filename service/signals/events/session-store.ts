@@ -11,11 +11,30 @@ import type { EventRecord } from './event-record.ts'
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
 
 /**
+ * Eight equal digits in a row, as in a UUID that a person wrote or that a browser made without
+ * random numbers. Many visitors may have it. One in thirty million random UUIDs is taken for one.
+ */
+const CONSTANT = /([0-9a-f])\1{7}/i
+
+/** From guides and manuals, where programs copy them from. */
+const PUBLISHED_UUIDS = [
+  '550e8400-e29b-41d4-a716-446655440000',
+  '123e4567-e89b-42d3-a456-426614174000',
+  'f47ac10b-58cc-4372-a567-0e02b2c3d479',
+  '9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d',
+  '1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed',
+]
+
+/**
  * Whether no one can guess the visitor ID, such as the random UUID that the tag makes: a page that
  * names it is a page of that visitor.
  */
 export function isUnguessableVisitorId(visitorId: string): boolean {
-  return UUID_V4.test(visitorId)
+  return (
+    UUID_V4.test(visitorId) &&
+    !CONSTANT.test(visitorId) &&
+    !PUBLISHED_UUIDS.includes(visitorId.toLowerCase())
+  )
 }
 
 /** The session of a visitor, as reads show it. */
@@ -85,7 +104,10 @@ const CURRENT_PAGE_CLICK_IDS = `(sessions.click_ids::jsonb - case
           - ${CLICK_AGE_MILLISECONDS_MAX})::text collate "C"
         then array['fbc', 'fbclid'] else '{}'::text[] end)`
 const FIRST_CLICK_IDS = `(excluded.click_ids::jsonb || ${CURRENT_PAGE_CLICK_IDS})`
-const IS_UNGUESSABLE = `excluded.visitor_id collate "C" ~* '${UUID_V4.source}'`
+/** As `isUnguessableVisitorId`. */
+const IS_UNGUESSABLE = `(excluded.visitor_id collate "C" ~* '${UUID_V4.source}'
+  and excluded.visitor_id collate "C" !~* '${CONSTANT.source}'
+  and lower(excluded.visitor_id collate "C") <> all('{${PUBLISHED_UUIDS.join()}}'::text[]))`
 
 /** What pages named: the newest of a visitor ID that no one guesses, the first of any other. */
 const PAGE_CLICK_IDS = `case

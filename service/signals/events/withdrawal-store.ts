@@ -76,14 +76,14 @@ export interface Withdrawals {
   bySecret: Date | null
   /** Those in force: a page's withdrawal can be lifted. */
   byPage: Date | null
-  /** Those that the tracker secret sent for one platform, by its name. Left out, there are none. */
-  byPlatform?: ReadonlyMap<string, Date>
+  /** Those for one platform, by its name. Left out, there are none. */
+  byPlatform?: ReadonlyMap<string, Omit<Withdrawals, 'byPlatform'>>
 }
 
 /** The withdrawals that stop deliveries to one platform. */
 export function withdrawalsOf(withdrawals: Withdrawals, platform: string): Withdrawals {
   const own = withdrawals.byPlatform?.get(platform)
-  return own ? selectLatest([withdrawals, { bySecret: own, byPage: null }]) : withdrawals
+  return own ? selectLatest([withdrawals, own]) : withdrawals
 }
 
 export const NOT_WITHDRAWN: Withdrawals = { bySecret: null, byPage: null }
@@ -150,8 +150,8 @@ export async function findPersonWithdrawals(
     const { trackerId } = person
     const whole = selectLatest([latestPlain(person), keyed(trackerId, keyedKeys(person))])
     const own = [...(platformKeys.get(person) ?? [])].flatMap(([platform, keys]) => {
-      const { bySecret } = keyed(trackerId, keys)
-      return bySecret === null ? [] : [[platform, bySecret] as const]
+      const latest = keyed(trackerId, keys)
+      return latest.bySecret || latest.byPage ? [[platform, latest] as const] : []
     })
     return own.length === 0 ? whole : { ...whole, byPlatform: new Map(own) }
   }

@@ -97,7 +97,7 @@ function buildIgnoredNotice(field: string): IngestionNotice {
     message: field.startsWith('user_data.')
       ? `The ${field} field was ignored: a page withdraws consent for its visitor_id only.`
       : field === 'withdrawn_platforms'
-        ? `The ${field} field was ignored: it counts in a consent_withdrawal of a tracker secret.`
+        ? `The ${field} field was ignored: it counts in a consent_withdrawal only.`
         : `The ${field} field is not a member of this API and was ignored.`,
   }
 }

@@ -218,8 +218,8 @@ function buildSession(
   if (visitorId === null || decision.outcome !== 'granted') return null
   const kept = { ...clickIds }
   const isDue = withdrawals !== 'unchecked'
-  for (const [platform, bySecret] of (isDue && withdrawals.byPlatform) || []) {
-    if (findWithdrawalReason(decision, { bySecret, byPage: null, receivedAt }) === null) continue
+  for (const [platform, own] of (isDue && withdrawals.byPlatform) || []) {
+    if (findWithdrawalReason(decision, { ...own, receivedAt }) === null) continue
     for (const name of clickIdNames?.(platform) ?? []) delete kept[name]
   }
   return { visitorId, landingSource: eventSource, clickIds: kept, isDue }

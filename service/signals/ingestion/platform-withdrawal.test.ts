@@ -146,8 +146,7 @@ it('counts in a withdrawal only, and says so elsewhere', async test => {
   await connectTiny(service)
   const { body } = await submit(service, { event_id: 'order', withdrawn_platforms: ['tiny'] })
   const message =
-    'The withdrawn_platforms field was ignored: it counts in a consent_withdrawal of a tracker ' +
-    'secret.'
+    'The withdrawn_platforms field was ignored: it counts in a consent_withdrawal only.'
   const field = 'withdrawn_platforms'
   assert.deepEqual(body.notices, [{ code: 'member_ignored', field, message }])
   assert.deepEqual(await readStatuses(service, 'order'), [`meta ${QUEUED}`, `tiny ${QUEUED}`])

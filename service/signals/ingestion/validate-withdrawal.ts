@@ -63,25 +63,21 @@ const PAGE_NAMES_NO_VISITOR =
   'other identifier counts. Placeholders name no one.'
 
 /**
- * Leaves out what counts for nothing in the withdrawal of a page, which is for its visitor and
- * every platform: identifiers, and the names of platforms. Returns their paths.
+ * Leaves out the identifiers in the withdrawal of a page, which is for its visitor only. Returns
+ * their paths.
  */
 export function ignoreIdentifiers(submission: EventSubmission): {
   counted: EventSubmission
   ignored: string[]
 } {
   const members = Object.entries(submission.user_data ?? {})
-  const { withdrawn_platforms: platforms, ...others } = submission
   const isIgnored = ([name]: [string, unknown]) =>
     IDENTIFYING_KEYS.some(key => key === findUserDataKey(name)?.key)
   const ignored = members.filter(isIgnored).slice(0, MEMBERS_MAX)
   const user_data = Object.fromEntries(members.filter(member => !isIgnored(member)))
   return {
-    counted: { ...others, user_data } as EventSubmission,
-    ignored: [
-      ...ignored.map(([name]) => `user_data.${name}`),
-      ...(platforms === undefined ? [] : ['withdrawn_platforms']),
-    ],
+    counted: { ...submission, user_data },
+    ignored: ignored.map(([name]) => `user_data.${name}`),
   }
 }
 

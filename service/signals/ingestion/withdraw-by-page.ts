@@ -7,7 +7,8 @@ import { findEventsById } from '../events/event-store.ts'
 import {
   addPageWithdrawalKeys,
   erasePageWithdrawals,
-  findPageWithdrawal,
+  findPageWithdrawals,
+  type PageWithdrawal,
   storePageWithdrawal,
 } from '../events/page-withdrawal-store.ts'
 import {
@@ -21,7 +22,11 @@ import {
 } from '../events/person-identifiers.ts'
 import { isUnguessableVisitorId } from '../events/session-store.ts'
 import { findSuppressedDigests, findTrackersWithErasures } from '../events/suppression-store.ts'
-import { addWithdrawalKeys, toPageVisitorKey } from '../events/withdrawal-store.ts'
+import {
+  addWithdrawalKeys,
+  listPlatformKeys,
+  toPageVisitorKey,
+} from '../events/withdrawal-store.ts'
 import type { EventDraft } from './event-draft.ts'
 import {
   finishSecretWithdrawal,
@@ -101,6 +106,22 @@ async function findPageReach(
   return { digests, identifiers: countIdentifiers(kept), freeTextDigests, keys }
 }
 
+/** The same keys, or those of the platform that the withdrawal is for. */
+async function toStoredKeys(
+  { erasureKey }: WithdrawalContext,
+  { trackerId, platform }: { trackerId: string; platform: string | null },
+  keys: readonly string[],
+): Promise<readonly string[]> {
+  return platform === null
+    ? keys
+    : listPlatformKeys(await erasureKey(), { trackerId, platform }, keys)
+}
+
+/** The platforms that a page's withdrawal names, each of which is stored apart; null: every one. */
+function listPlatforms({ withdrawnPlatforms }: EventDraft): readonly (string | null)[] {
+  return withdrawnPlatforms.length > 0 ? withdrawnPlatforms : [null]
+}
+
 /**
  * Stores a page's withdrawal, in a table of its own, and tells in the trace how far it reaches. It
  * is stored before its event: should the event not follow, the visitor did withdraw. An event that
@@ -117,21 +138,31 @@ async function preparePageWithdrawal(
   if (stored.length > 0) return draft
   const { identifiers, keys } = await findPageReach(context, { trackerId, visitorId })
   const reachesSecret = isUnguessableVisitorId(visitorId)
-  await markKeyed(context.database, { trackerId, at: receivedAt, identifiers })
-  const withdrawal_id = await storePageWithdrawal(context.database, {
-    trackerId,
-    visitorId,
-    id: generateUuidV7(receivedAt),
-    eventId,
-    origin,
-    reachesSecret,
-    identifiers,
-    withdrawnAt: receivedAt,
-    keys,
-  })
+  const { withdrawnPlatforms } = draft
+  const isKeyed = identifiers > 0 || withdrawnPlatforms.length > 0
+  if (isKeyed) await markKeyed(context.database, { trackerId, at: receivedAt })
+  const ids: string[] = []
+  for (const platform of listPlatforms(draft)) {
+    const withdrawal = {
+      trackerId,
+      visitorId,
+      platform,
+      id: generateUuidV7(receivedAt),
+      eventId,
+      origin,
+      reachesSecret,
+      identifiers,
+      withdrawnAt: receivedAt,
+      keys: await toStoredKeys(context, { trackerId, platform }, keys),
+    }
+    ids.push(await storePageWithdrawal(context.database, withdrawal))
+  }
   await dropOfErased(context, { trackerId, visitorId, lookup: draft.lookup })
   const reaches = reachesSecret ? 'all_events' : 'page_events'
-  return tellReach(draft, { visitor: true, identifiers, withdrawal_id, reaches })
+  const reach = { visitor: true, identifiers, reaches }
+  return withdrawnPlatforms.length > 0
+    ? tellReach(draft, { ...reach, platforms: withdrawnPlatforms, withdrawal_ids: ids })
+    : tellReach(draft, { ...reach, withdrawal_id: ids[0] })
 }
 
 interface StoredVisitor extends Pick<EventDraft, 'trackerId' | 'lookup'> {
@@ -160,9 +191,8 @@ async function dropOfErased(
 /** Tells processes that events of the tracker need keyed digests. */
 async function markKeyed(
   database: Database,
-  { trackerId, at, identifiers }: { trackerId: string; at: Date; identifiers: number },
+  { trackerId, at }: { trackerId: string; at: Date },
 ): Promise<void> {
-  if (identifiers === 0) return
   const marker = { trackerId, visitorId: KEYED_WITHDRAWALS_MARKER, createdAt: at }
   await addWithdrawalKeys(database, [marker])
 }
@@ -178,23 +208,30 @@ async function completePageWithdrawal(
   const { database } = context
   const { trackerId } = draft
   const visitorId = requireVisitor(draft)
-  const withdrawal = await findPageWithdrawal(database, { trackerId, visitorId })
-  if (withdrawal === null || withdrawal.liftedAt !== null) return
-  const { id, withdrawnAt, reachesSecret } = withdrawal
+  const platforms = new Set(listPlatforms(draft))
+  const stored = await findPageWithdrawals(database, { trackerId, visitorId })
+  const isDue = ({ liftedAt, platform }: PageWithdrawal) =>
+    liftedAt === null && platforms.has(platform)
+  const due = stored.filter(isDue)
+  if (due.length === 0) return
   await waitForWriters(database)
   const reach = await findPageReach(context, { trackerId, visitorId })
-  const { digests, identifiers, freeTextDigests, keys } = reach
-  await markKeyed(database, { trackerId, at: withdrawnAt, identifiers })
-  await addPageWithdrawalKeys(database, { trackerId, id, withdrawnAt, keys })
-  await skipWaitingOfPerson(database, {
-    trackerId,
-    visitorId,
-    digests,
-    freeTextDigests,
-    at: withdrawnAt,
-    reason: 'withdrawn_by_page',
-    isOfPagesOnly: !reachesSecret,
-  })
+  const { digests, identifiers, freeTextDigests } = reach
+  for (const { id, platform, withdrawnAt, reachesSecret } of due) {
+    if (identifiers > 0) await markKeyed(database, { trackerId, at: withdrawnAt })
+    const keys = await toStoredKeys(context, { trackerId, platform }, reach.keys)
+    await addPageWithdrawalKeys(database, { trackerId, id, withdrawnAt, keys })
+    await skipWaitingOfPerson(database, {
+      trackerId,
+      visitorId,
+      digests,
+      freeTextDigests,
+      at: withdrawnAt,
+      reason: 'withdrawn_by_page',
+      isOfPagesOnly: !reachesSecret,
+      platforms: platform === null ? [] : [platform],
+    })
+  }
 }
 
 function requireVisitor({ visitorId }: EventDraft): string {

@@ -244,8 +244,8 @@ async function completeRepeatedWithdrawal(
   const { bySecret, byPlatform } = latest(person)
   if (visitorId === null) return
   for (const platform of withdrawnPlatforms) {
-    const withdrawnAt = byPlatform?.get(platform)
-    if (withdrawnAt === undefined) continue
+    const withdrawnAt = byPlatform?.get(platform)?.bySecret
+    if (!withdrawnAt) continue
     const own = { ...person, withdrawnPlatforms: [platform] }
     await completeWithdrawal(context, { person: own, withdrawnAt, storedKeys: [] })
   }

@@ -130,6 +130,37 @@ const CREDENTIAL_REQUIREMENTS: Record<CredentialKind, string> = {
     'a JSON object with kind "refresh_token", client_id, client_secret and refresh_token',
 }
 
+/**
+ * Why the platform does not take what a person entered, with where to find the right value. Never
+ * repeats the text. A text that is meant as one kind is compared with that kind only.
+ */
+export function describeCredentialProblem(
+  { credentialForms }: { credentialForms: readonly CredentialForm[] },
+  input: string,
+): string {
+  const meant = credentialForms.filter(({ kind }) => kind === guessKind(input.trim()))
+  const forms = meant.length > 0 ? meant : credentialForms
+  return forms
+    .map(({ kind, label, hint }) => `The ${label} must be ${FORM_REQUIREMENTS[kind]}. ${hint}`)
+    .join(' Or: ')
+    .trim()
+}
+
+function guessKind(text: string): CredentialKind {
+  if (!text.startsWith('{')) return 'bearer_token'
+  const members = parseJsonObject(text)
+  const isRefreshToken = isObject(members) && members.kind === 'refresh_token'
+  return isRefreshToken ? 'refresh_token' : 'service_account_key'
+}
+
+const FORM_REQUIREMENTS: Record<CredentialKind, string> = {
+  bearer_token: 'one text of at most 2,000 letters, digits and signs, without spaces',
+  service_account_key: 'the whole JSON key file, with its client_email and private_key',
+  refresh_token:
+    'entered with its client ID and client secret, 8,000 characters in all (in JSON: kind ' +
+    '"refresh_token", client_id, client_secret, refresh_token)',
+}
+
 /** Names a sealed text in caches, without revealing it. */
 export function digestCredential(text: string): string {
   return createHash('sha256').update(text).digest('base64url')

@@ -116,6 +116,8 @@ export interface TargetField {
   /** Where to find the value at the platform. */
   hint: string
   optional?: boolean
+  /** Whether the text may be its value, without white space around it. */
+  isValid(text: string): boolean
 }
 
 /** A target and its token. The token is in memory only during a request. */

@@ -57,11 +57,11 @@ export interface SendAnswer {
 /** The result of one event of a request. */
 export interface EventAnswer {
   outcome: SendOutcome
-  /** Null when it was accepted. */
+  /** Null when it was accepted; of the class local where the event was left out of the request. */
   error: SendError | null
 }
 
-/** Settles a batch of which nothing was sent, each event with its error. */
+/** Settles a batch of which nothing was sent, each event with its error of the class local. */
 export function refuseUnsent(errors: readonly SendError[]): SendAnswer {
   return {
     outcome: 'permanent',

@@ -6,7 +6,7 @@ export interface WithdrawalHour {
   workspaceId: number
   trackerId: string
   trackerName: string
-  /** Of the busiest hour. */
+  /** Of the busiest hour: one for each visitor, whatever the number of platforms. */
   withdrawals: number
 }
 
@@ -29,11 +29,11 @@ export async function listWithdrawalHours(
     )
     const { rows } = await pool.query(
       `select tracker_id, max(withdrawals) as withdrawals from (
-         select tracker_id, count(*) as withdrawals from page_withdrawals
+         select tracker_id, count(distinct visitor_id) as withdrawals from page_withdrawals
          where tracker_id = any($1::uuid[]) and withdrawn_at >= $2::timestamptz
            and lifted_at is null
          group by tracker_id, date_trunc('hour', withdrawn_at, 'UTC')
-         having count(*) >= $3::integer
+         having count(distinct visitor_id) >= $3::integer
        ) as hours group by tracker_id order by tracker_id`,
       [arrayLiteral(trackers.map(({ id }) => id)), from.toISOString(), withdrawalsMin],
     )
@@ -59,8 +59,8 @@ export async function countPageOnlyWithdrawals(
 ): Promise<number> {
   const { rows } = await pool.query({
     name: 'count-page-only-withdrawals',
-    text: `select count(*) filter (where not reaches_secret) as count from (
-             select reaches_secret from page_withdrawals
+    text: `select count(distinct visitor_id) filter (where not reaches_secret) as count from (
+             select visitor_id, reaches_secret from page_withdrawals
              where tracker_id = $1::uuid and withdrawn_at >= $2::timestamptz
              order by withdrawn_at desc, id desc limit $3::integer
            ) as latest`,

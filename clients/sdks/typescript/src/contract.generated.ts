@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 bebe3d879a306713ef0d1663f83e4354044825dd6e0922bbb2daf0c82d79bb20). Do not edit.
+// Generated from the contract 0.5.0 (sha256 177031705889364733aa7a802c92849de9921ec21fe394f64b09d9d0359d69cc). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
@@ -118,8 +118,8 @@ export interface ConsentEvent {
   click_ids?: FreeFormObject | undefined
   value_data?: ValueData | undefined
   /**
-   * Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses from
-   * now on, as in the `type` of destinations. Left out, every platform.
+   * Of a `consent_withdrawal`: the platforms that the person refuses from now on, as in the `type`
+   * of destinations. Left out, every platform.
    */
   withdrawn_platforms?: string[] | undefined
   /** Count the event, but never use it to choose who sees an advertisement. */
@@ -179,8 +179,8 @@ export interface LegitimateInterestEvent {
   click_ids?: FreeFormObject | undefined
   value_data?: ValueData | undefined
   /**
-   * Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses from
-   * now on, as in the `type` of destinations. Left out, every platform.
+   * Of a `consent_withdrawal`: the platforms that the person refuses from now on, as in the `type`
+   * of destinations. Left out, every platform.
    */
   withdrawn_platforms?: string[] | undefined
   /** Count the event, but never use it to choose who sees an advertisement. */
@@ -751,10 +751,7 @@ export interface EmqSnapshot {
   score: number
   /** Change since the snapshot closest to 7 days before (6 to 8); null if there is none. */
   week_over_week_change: number | null
-  /**
-   * The score fell by 1.0 or more within that week, or is below 4.0; or by the thresholds of the
-   * workspace.
-   */
+  /** The score fell by 1.0 or more within that week, or is below 4.0. */
   alerted: boolean
   /**
    * The platform's complete response. We add the member `signalbox`, about what the platform
@@ -926,8 +923,8 @@ export interface SandboxConsentEvent {
   click_ids?: FreeFormObject | undefined
   value_data?: ValueData | undefined
   /**
-   * Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses from
-   * now on, as in the `type` of destinations. Left out, every platform.
+   * Of a `consent_withdrawal`: the platforms that the person refuses from now on, as in the `type`
+   * of destinations. Left out, every platform.
    */
   withdrawn_platforms?: string[] | undefined
   /** Count the event, but never use it to choose who sees an advertisement. */

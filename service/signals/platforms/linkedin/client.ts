@@ -77,15 +77,16 @@ export function linkedinPlatform(options: LinkedinOptions): Platform<LinkedinTar
   }
 }
 
+const AD_ACCOUNT_ID = /^\d{1,20}$/
+
 const TARGET_FIELDS: readonly TargetField[] = [
   {
     name: 'ad_account_id',
     label: 'Ad account ID',
     hint: 'The digits of the ad account in LinkedIn Campaign Manager, such as 506336348.',
+    isValid: text => AD_ACCOUNT_ID.test(text),
   },
 ]
-
-const AD_ACCOUNT_ID = /^\d{1,20}$/
 
 /** Reads the stored `config` of a destination: `{"ad_account_id": "..."}`. */
 function parseLinkedinTarget({ ad_account_id }: TargetConfig): LinkedinTarget | null {
@@ -147,7 +148,7 @@ async function sendBatch(
   events: readonly OutboundEvent[],
 ): Promise<SendAnswer> {
   if (testCode !== null) {
-    return refuseUnsent(events.map(() => toSendError('permanent', { message: TEST_MESSAGE })))
+    return refuseUnsent(events.map(() => toSendError('local', { message: TEST_MESSAGE })))
   }
   const headers = buildBearerHeaders(accessToken)
   const url = URL.parse(`${baseUrl}/rest/conversionEvents`)

@@ -95,6 +95,7 @@ const TARGET_FIELDS: readonly TargetField[] = [
     name: 'dataset_id',
     label: 'Dataset ID',
     hint: 'The digits below the name of the dataset in Meta Events Manager, such as 1234567890.',
+    isValid: text => parseMetaTarget({ dataset_id: text }) !== null,
   },
 ]
 

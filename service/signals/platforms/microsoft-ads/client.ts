@@ -63,16 +63,17 @@ export function microsoftAdsPlatform(options: MicrosoftAdsOptions): Platform<Mic
   }
 }
 
+/** The ID becomes a part of a URL's path. */
+const TAG_ID = /^\d{1,20}$/
+
 const TARGET_FIELDS: readonly TargetField[] = [
   {
     name: 'tag_id',
     label: 'UET tag ID',
     hint: 'The digits of the tag in Microsoft Advertising under Conversion tracking, UET tag.',
+    isValid: text => TAG_ID.test(text),
   },
 ]
-
-/** The ID becomes a part of a URL's path. */
-const TAG_ID = /^\d{1,20}$/
 
 /** Reads the stored `config` of a destination: `{"tag_id": "..."}`. */
 function parseMicrosoftTarget({ tag_id }: TargetConfig): MicrosoftAdsTarget | null {
@@ -118,7 +119,7 @@ async function sendBatch(
   events: readonly OutboundEvent[],
 ): Promise<SendAnswer> {
   if (testCode !== null) {
-    return refuseUnsent(events.map(() => toSendError('permanent', { message: TEST_MESSAGE })))
+    return refuseUnsent(events.map(() => toSendError('local', { message: TEST_MESSAGE })))
   }
   const headers = buildBearerHeaders(accessToken)
   const url = URL.parse(`${baseUrl}/${version}/${target.tagId}/events`)

@@ -66,15 +66,16 @@ export function openaiAdsPlatform(options: OpenaiAdsOptions): Platform<OpenaiAds
   }
 }
 
+const PIXEL_ID = /^[0-9A-Za-z_-]{4,80}$/
+
 const TARGET_FIELDS: readonly TargetField[] = [
   {
     name: 'pixel_id',
     label: 'Pixel ID',
     hint: 'The conversions tab of OpenAI Ads Manager shows the ID of the pixel on your pages.',
+    isValid: text => PIXEL_ID.test(text),
   },
 ]
-
-const PIXEL_ID = /^[0-9A-Za-z_-]{4,80}$/
 
 /** Reads the stored `config` of a destination: `{"pixel_id": "..."}`. */
 function parseOpenaiTarget({ pixel_id }: TargetConfig): OpenaiAdsTarget | null {

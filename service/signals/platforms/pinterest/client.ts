@@ -74,16 +74,17 @@ export function pinterestPlatform(options: PinterestOptions): Platform<Pinterest
   }
 }
 
+/** The ID becomes a part of a URL's path. */
+const AD_ACCOUNT_ID = /^\d{1,20}$/
+
 const TARGET_FIELDS: readonly TargetField[] = [
   {
     name: 'ad_account_id',
     label: 'Ad account ID',
     hint: 'The digits of the ad account in Pinterest Ads Manager, such as 549757463328.',
+    isValid: text => AD_ACCOUNT_ID.test(text),
   },
 ]
-
-/** The ID becomes a part of a URL's path. */
-const AD_ACCOUNT_ID = /^\d{1,20}$/
 
 /** Reads the stored `config` of a destination: `{"ad_account_id": "..."}`. */
 function parsePinterestTarget({ ad_account_id }: TargetConfig): PinterestTarget | null {

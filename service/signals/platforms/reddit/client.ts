@@ -64,16 +64,17 @@ export function redditPlatform(options: RedditOptions): Platform<RedditTarget> {
   }
 }
 
+/** The ID becomes a part of a URL's path. */
+const PIXEL_ID = /^[A-Za-z0-9_]{1,64}$/
+
 const TARGET_FIELDS: readonly TargetField[] = [
   {
     name: 'pixel_id',
     label: 'Pixel ID',
     hint: 'The ID of the pixel in Reddit Events Manager, such as a2_abc123.',
+    isValid: text => PIXEL_ID.test(text),
   },
 ]
-
-/** The ID becomes a part of a URL's path. */
-const PIXEL_ID = /^[A-Za-z0-9_]{1,64}$/
 
 /** Reads the stored `config` of a destination: `{"pixel_id": "..."}`. */
 function parseRedditTarget({ pixel_id }: TargetConfig): RedditTarget | null {

@@ -76,16 +76,17 @@ export function snapchatPlatform(options: SnapchatOptions): Platform<SnapchatTar
   }
 }
 
+/** The ID becomes a part of a URL's path. */
+const ASSET_ID = /^[0-9A-Za-z-]{8,64}$/
+
 const TARGET_FIELDS: readonly TargetField[] = [
   {
     name: 'asset_id',
     label: 'Snap Pixel ID or Snap App ID',
     hint: 'Events Manager of Snapchat shows it: a pixel for pages and stores, or an app.',
+    isValid: text => ASSET_ID.test(text),
   },
 ]
-
-/** The ID becomes a part of a URL's path. */
-const ASSET_ID = /^[0-9A-Za-z-]{8,64}$/
 
 /** Reads the stored `config` of a destination: `{"asset_id": "..."}`. */
 function parseSnapchatTarget({ asset_id }: TargetConfig): SnapchatTarget | null {

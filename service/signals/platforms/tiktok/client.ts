@@ -68,22 +68,25 @@ export function tiktokPlatform(options: TiktokOptions): Platform<TiktokTarget> {
   }
 }
 
+const EVENT_SET_ID = /^\d{1,25}$/
+
+const PIXEL_CODE = /^[A-Za-z0-9]{4,64}$/
+
 const TARGET_FIELDS: readonly TargetField[] = [
   {
     name: 'pixel_code',
     label: 'Pixel ID',
     hint: 'The ID of the pixel in TikTok Events Manager under Web, such as C4A0EXAMPLE1GH2IJKLM.',
+    isValid: text => PIXEL_CODE.test(text),
   },
   {
     name: 'offline_event_set_id',
     label: 'Offline event set ID',
     hint: 'The digits of the event set in Events Manager under Offline, for store purchases.',
     optional: true,
+    isValid: text => EVENT_SET_ID.test(text),
   },
 ]
-
-const PIXEL_CODE = /^[A-Za-z0-9]{4,64}$/
-const EVENT_SET_ID = /^\d{1,25}$/
 
 /** Reads the stored `config` of a destination: `{"pixel_code": "...", ...}`. */
 function parseTiktokTarget({

@@ -132,7 +132,10 @@ it('sends no refund and no opt-out that TikTok could not follow', async test => 
   await submit(service, 'opted-out', { opt_out: true })
   await service.deliver()
   assert.equal((await readOtherDelivery(service, 'refund-1')).status, 'failed:permanent')
-  assert.equal((await readOtherDelivery(service, 'opted-out')).status, 'failed:permanent')
+  const optedOut = await readOtherDelivery(service, 'opted-out')
+  assert.equal(optedOut.status, 'failed:permanent')
+  // TikTok did not refuse it, because it was not sent.
+  assert.match(optedOut.explanation, /^Not sent, because the platform would reject it\. To limit/)
   assert.deepEqual(await list(), [])
 })
 

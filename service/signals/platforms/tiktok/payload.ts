@@ -210,7 +210,7 @@ export function findTargetError(
   { target, testCode }: TiktokRequest,
 ): SendError | null {
   const message = testCode === null ? findLiveError(event, target) : null
-  return message === null ? null : toSendError('permanent', { message })
+  return message === null ? null : toSendError('local', { message })
 }
 
 function findLiveError(event: OutboundEvent, target: TiktokTarget): string | null {

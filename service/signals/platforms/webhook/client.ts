@@ -81,6 +81,7 @@ const TARGET_FIELDS: readonly TargetField[] = [
     name: 'url',
     label: 'Endpoint',
     hint: 'The https address of your receiver, such as https://hooks.example.com/signalbox.',
+    isValid: text => parseWebhookTarget({ url: text }) !== null,
   },
 ]
 

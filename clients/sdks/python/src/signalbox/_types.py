@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 bebe3d879a306713ef0d1663f83e4354044825dd6e0922bbb2daf0c82d79bb20). Do not edit.
+# Generated from the contract 0.5.0 (sha256 177031705889364733aa7a802c92849de9921ec21fe394f64b09d9d0359d69cc). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ class ConsentEvent(TypedDict):
     refuses."""
     value_data: NotRequired[ValueData]
     withdrawn_platforms: NotRequired[list[str]]
-    """Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses
-    from now on, as in the `type` of destinations. Left out, every platform."""
+    """Of a `consent_withdrawal`: the platforms that the person refuses from now on, as in
+    the `type` of destinations. Left out, every platform."""
     opt_out: NotRequired[bool]
     """Count the event, but never use it to choose who sees an advertisement."""
     data_processing_options: NotRequired[list[Literal["LDU"]]]
@@ -144,8 +144,8 @@ class LegitimateInterestEvent(TypedDict):
     refuses."""
     value_data: NotRequired[ValueData]
     withdrawn_platforms: NotRequired[list[str]]
-    """Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses
-    from now on, as in the `type` of destinations. Left out, every platform."""
+    """Of a `consent_withdrawal`: the platforms that the person refuses from now on, as in
+    the `type` of destinations. Left out, every platform."""
     opt_out: NotRequired[bool]
     """Count the event, but never use it to choose who sees an advertisement."""
     data_processing_options: NotRequired[list[Literal["LDU"]]]
@@ -672,8 +672,7 @@ class EmqSnapshot(TypedDict):
     week_over_week_change: float | None
     """Change since the snapshot closest to 7 days before (6 to 8); null if there is none."""
     alerted: bool
-    """The score fell by 1.0 or more within that week, or is below 4.0; or by the thresholds
-    of the workspace."""
+    """The score fell by 1.0 or more within that week, or is below 4.0."""
     platform_response: FreeFormObject | None
     """The platform's complete response. We add the member `signalbox`, about what the
     platform accepted from us on the UTC days `from` to `until`: `coverage` is a list of
@@ -839,8 +838,8 @@ class SandboxConsentEvent(TypedDict):
     refuses."""
     value_data: NotRequired[ValueData]
     withdrawn_platforms: NotRequired[list[str]]
-    """Of a `consent_withdrawal` with a tracker secret: the platforms that the person refuses
-    from now on, as in the `type` of destinations. Left out, every platform."""
+    """Of a `consent_withdrawal`: the platforms that the person refuses from now on, as in
+    the `type` of destinations. Left out, every platform."""
     opt_out: NotRequired[bool]
     """Count the event, but never use it to choose who sees an advertisement."""
     data_processing_options: NotRequired[list[Literal["LDU"]]]
