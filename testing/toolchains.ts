@@ -36,9 +36,14 @@ export function openToolchain<Value>(
   } catch (error) {
     if (!(error instanceof UnavailableError) || isRequired(language)) throw error
     const [reason = ''] = error.message.split('\n')
-    test.skip(`${NOT_RUN}${language}: ${reason}`)
+    test.skip(notRun(`${language}: ${reason}`))
     return null
   }
+}
+
+/** The reason of a skip that the end of a run repeats. */
+export function notRun(reason: string): string {
+  return `${NOT_RUN}${reason}`
 }
 
 /** A skip or a diagnostic that the end of a run repeats. Null for any other. */
