@@ -7,6 +7,7 @@ import { readList } from './consent-lists.ts'
 import type { CategoryMeanings } from './consent-names.ts'
 import {
   addNecessaryLevel,
+  isLegalBasis,
   readListedObject,
   selectCurrent,
   toItems,
@@ -194,22 +195,14 @@ function visitValue(statements: ConsentStatements, place: Place, member: Member)
 /** Objects that describe the purposes and do not answer for them. */
 const DESCRIPTIONS = new RegExp(
   '(legitimate_?interests?|texts?|labels?|translations?|urls?|links?|required|shown|versions?|' +
-    'implied_?consent|publisher|special_?feature_?opt_?ins|vendor_?list|consent_?map|hosts)$|^(?:previous|former|old)(?![a-z])',
+    'implied_?consent|publisher|special_?feature_?opt_?ins|vendor_?list|consent_?map|hosts)$|' +
+    '^(?:previous|former|old)(?![a-z])',
   'i',
 )
 
 function isSkipped({ name, meaning, value }: Member): boolean {
   return meaning.isLabel && (DESCRIPTIONS.test(name) || isLegalBasis(name, value))
 }
-
-/** Ketch's `legalBasis: {data_sales: "consent_optout"}` says by which law a purpose is asked for. */
-function isLegalBasis(name: string, value: unknown): boolean {
-  if (!/bas[ei]s$/i.test(name) || !isObject(value)) return false
-  return Object.values(value).every(basis => typeof basis === 'string' && LEGAL_BASIS.test(basis))
-}
-
-const LEGAL_BASIS =
-  /^(?:consent|disclosure|contract|obligation|legal|legitimate|vital|public|necess)(?:[-_ ]|[a-z]*$)/i
 
 function visitList(
   statements: ConsentStatements,
