@@ -108,7 +108,7 @@ export function readName(name: string): NameMeaning {
     : interpretWords(joinProductWords(splitWords(name.replace(SITE_PREFIX, ''))))
 }
 
-/** Ensighten's cookies have the site before their category: `SHOP_ENSIGHTEN_PRIVACY_Advertising`. */
+/** Ensighten names the site before a category: `SHOP_ENSIGHTEN_PRIVACY_Advertising`. */
 const SITE_PREFIX = /^\w+_ENSIGHTEN_PRIVACY_(?=[a-z])/i
 
 /** How many words of each kind a name has. */

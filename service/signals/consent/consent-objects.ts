@@ -224,7 +224,7 @@ export function toItems(object: UntrustedObject): unknown[] | null {
   return isList && isOfItems && hasItem ? values : null
 }
 
-/** Ketch's `legalBasis: {data_sales: "consent_optout"}` says by which law a purpose is asked for. */
+/** Ketch's `legalBasis: {data_sales: "consent_optout"}` says by which law a purpose is asked. */
 export function isLegalBasis(name: string, value: unknown): boolean {
   if (!/bas[ei]s$/i.test(name) || !isObject(value)) return false
   return Object.values(value).every(basis => typeof basis === 'string' && LEGAL_BASIS.test(basis))
