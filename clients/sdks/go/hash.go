@@ -50,7 +50,7 @@ var placeholders = []string{
 }
 
 var unfilledPattern = regexp.MustCompile(
-	`^(?s:\[object \w+\]|[!-/:-@\[-\x60{-~\x{2010}-\x{2015}]+|\{\{.*\}\}|[$#]\{.*\}|<%.*%>|%%.*%%|` +
+	`^(?s:\[object \w+\]|[!-/:-@\[-\x60{-~\x{2010}-\x{2015}]+|\{\{.*\}\}|[$#]\{.*\}|<%.*%>|%%.*%%|%[a-z_. ]+%|` +
 		`\[\[.*\]\]|\*\|.*\|\*|__[a-z_]+__|\{[a-z_. ]+\}|<[a-z_. ]+>|\[[a-z_. ]+\])$`)
 
 func isPlaceholder(prepared string) bool {

@@ -105,8 +105,11 @@ const NAME_LENGTH_MAX = 128
 export function readName(name: string): NameMeaning {
   return name.length > NAME_LENGTH_MAX
     ? NO_MEANING
-    : interpretWords(joinProductWords(splitWords(name)))
+    : interpretWords(joinProductWords(splitWords(name.replace(SITE_PREFIX, ''))))
 }
+
+/** Ensighten names the site before a category: `SHOP_ENSIGHTEN_PRIVACY_Advertising`. */
+const SITE_PREFIX = /^\w+_ENSIGHTEN_PRIVACY_(?=[a-z])/i
 
 /** How many words of each kind a name has. */
 interface WordCounts {

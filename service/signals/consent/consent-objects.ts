@@ -223,3 +223,13 @@ export function toItems(object: UntrustedObject): unknown[] | null {
   const hasItem = values.some(value => isObject(value) || isName(value) || value === 'all')
   return isList && isOfItems && hasItem ? values : null
 }
+
+/** Ketch's `legalBasis: {data_sales: "consent_optout"}` says by which law a purpose is asked. */
+export function isLegalBasis(name: string, value: unknown): boolean {
+  if (!/bas[ei]s$/i.test(name) || !isObject(value)) return false
+  return Object.values(value).every(basis => typeof basis === 'string' && LEGAL_BASIS.test(basis))
+}
+
+/** No word of an answer: `consent_denied` is one. */
+const LEGAL_BASIS =
+  /^(?:consent(?:_opt_?(?:in|out))?|disclosure|contract|(?:legal|legitimate|vital|public)_[a-z]+)$/i

@@ -103,7 +103,7 @@ function findInnerParent(place: Place, member: Member): Subject | null {
 }
 
 /** `iub.preferences` are choices; beside `statistics` they are a category of cookies. */
-const PREFERENCES = /^(?:(?:user|privacy|consent|cookie)[-_ ]?)*preferences$/i
+const PREFERENCES = /^(?:(?:user|privacy|consent|cookie)[-_ ]?)*preferences?$/i
 
 function hasPurposeBeside({ name, owner }: Member): boolean {
   const subjects = Object.keys(owner).map(other => other !== name && findMeaning(other).subject)

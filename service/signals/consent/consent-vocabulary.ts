@@ -64,7 +64,7 @@ const WORDS: Record<WordKind, string> = {
     authorisation nonessential optin optins optedin optingin collect collection`,
   switch: `v enabled enable active activated on val value status state choice choices decision
     answer response action flag result selected selection checked level levels event interaction
-    general ok okay signal signals command subcommand`,
+    general ok okay signal signals command subcommand trigger`,
   all: 'all everything every full',
   negation: 'not no non never dont without off missing absent lack lacking',
   refusal: `exclusion exclusions suppression suppressions blocklist stop stopped
@@ -113,7 +113,7 @@ const WORDS: Record<WordKind, string> = {
     pending preview closed opened`,
   inert: `adfree adgroup conversionvalue redaction redact redacted passthrough double
     frequency
-    capping wait mspa default preferred previous previously former formerly socialshare`,
+    capping wait mspa default preferred previous previously former formerly old socialshare`,
   law: `gdpr ccpa cpra dsgvo rgpd avg lgpd vcdpa cpa ctdpa ucpa tdpsa ocpa njdpa usp usprivacy usnat
     gpp tcf iab dma pipl pdpa popia appi kvkk pipeda dpdpa`,
   container: `category categories categoria categorias cat cats group groups purpose purposes

@@ -7,6 +7,7 @@ import { readList } from './consent-lists.ts'
 import type { CategoryMeanings } from './consent-names.ts'
 import {
   addNecessaryLevel,
+  isLegalBasis,
   readListedObject,
   selectCurrent,
   toItems,
@@ -194,12 +195,13 @@ function visitValue(statements: ConsentStatements, place: Place, member: Member)
 /** Objects that describe the purposes and do not answer for them. */
 const DESCRIPTIONS = new RegExp(
   '(legitimate_?interests?|texts?|labels?|translations?|urls?|links?|required|shown|versions?|' +
-    'implied_?consent|publisher|special_?feature_?opt_?ins|vendor_?list|consent_?map|hosts)$',
+    'implied_?consent|publisher|special_?feature_?opt_?ins|vendor_?list|consent_?map|hosts)$|' +
+    '^(?:previous|former|old)(?![a-z])',
   'i',
 )
 
-function isSkipped({ name, meaning }: Member): boolean {
-  return meaning.isLabel && DESCRIPTIONS.test(name)
+function isSkipped({ name, meaning, value }: Member): boolean {
+  return meaning.isLabel && (DESCRIPTIONS.test(name) || isLegalBasis(name, value))
 }
 
 function visitList(

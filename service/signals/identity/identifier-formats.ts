@@ -9,7 +9,7 @@ const UNFILLED_TEXTS = ['undefined', '[object object]', '(not set)', '-']
 /** Objects as text, marks alone, and templates that no program has filled. An ID may be `{7}`. */
 const UNFILLED_FORM = new RegExp(
   '^(?:\\[object \\w+\\]|[!-/:-@\\[-`{-~\\u2010-\\u2015]+|\\{\\{.*\\}\\}|' +
-    '[$#]\\{.*\\}|<%.*%>|%%.*%%|\\[\\[.*\\]\\]|\\*\\|.*\\|\\*|' +
+    '[$#]\\{.*\\}|<%.*%>|%%.*%%|%[a-z_. ]+%|\\[\\[.*\\]\\]|\\*\\|.*\\|\\*|' +
     '__[a-z_]+__|\\{[a-z_. ]+\\}|<[a-z_. ]+>|\\[[a-z_. ]+\\])$',
   'su',
 )

@@ -20,7 +20,17 @@ const UNFILLED = [
     '<%= name %>',
     '–',
   ],
-  ...['{email}', '<email>', '[email]', '__EMAIL__', '*|EMAIL|*', '#{name}', '***', '@'],
+  ...[
+    '{email}',
+    '<email>',
+    '[email]',
+    '__EMAIL__',
+    '*|EMAIL|*',
+    '#{name}',
+    '***',
+    '@',
+    '%FIRST_NAME%',
+  ],
   ...[' UNDEFINED ', '(Not Set)', '%%FIRST_NAME%%', '--', '[[name]]', 'unde\u00adfined'],
 ]
 const EMPTY_IDS = [

@@ -112,7 +112,8 @@ _PLACEHOLDERS = [
 ]
 """What a variable leaves that was never filled: it would make one person of many."""
 _UNFILLED_FORM = re.compile(
-    r"\[object \w+\]|[!-/:-@\[-`{-~\u2010-\u2015]+|\{\{.*\}\}|[$#]\{.*\}|<%.*%>|%%.*%%|\[\[.*\]\]|"
+    r"\[object \w+\]|[!-/:-@\[-`{-~\u2010-\u2015]+|\{\{.*\}\}|[$#]\{.*\}|<%.*%>|%%.*%%|"
+    r"%[a-z_. ]+%|\[\[.*\]\]|"
     r"\*\|.*\|\*|__[a-z_]+__|\{[a-z_. ]+\}|<[a-z_. ]+>|\[[a-z_. ]+\]",
     re.ASCII | re.DOTALL,
 )
