@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 177031705889364733aa7a802c92849de9921ec21fe394f64b09d9d0359d69cc). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 b086e7409f1342761fc5c16977b2e6ba3a082fbb1f207e11976b4822f8178088). DO NOT EDIT.
 
 package signalbox
 
@@ -768,7 +768,8 @@ type EmqSnapshot struct {
 	Score float64 `json:"score"`
 	// Change since the snapshot closest to 7 days before (6 to 8); null if there is none.
 	WeekOverWeekChange *float64 `json:"week_over_week_change"`
-	// The score fell by 1.0 or more within that week, or is below 4.0.
+	// The score fell by 1.0 or more within that week, or is below 4.0; or by the thresholds of the
+	// workspace.
 	Alerted bool `json:"alerted"`
 	// The platform's complete response. We add the member `signalbox`, about what the platform
 	// accepted from us on the UTC days `from` to `until`: `coverage` is a list of `event_name`,

@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 177031705889364733aa7a802c92849de9921ec21fe394f64b09d9d0359d69cc). Do not edit.
+// Generated from the contract 0.5.0 (sha256 b086e7409f1342761fc5c16977b2e6ba3a082fbb1f207e11976b4822f8178088). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
@@ -751,7 +751,10 @@ export interface EmqSnapshot {
   score: number
   /** Change since the snapshot closest to 7 days before (6 to 8); null if there is none. */
   week_over_week_change: number | null
-  /** The score fell by 1.0 or more within that week, or is below 4.0. */
+  /**
+   * The score fell by 1.0 or more within that week, or is below 4.0; or by the thresholds of the
+   * workspace.
+   */
   alerted: boolean
   /**
    * The platform's complete response. We add the member `signalbox`, about what the platform

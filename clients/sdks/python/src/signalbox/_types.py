@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 177031705889364733aa7a802c92849de9921ec21fe394f64b09d9d0359d69cc). Do not edit.
+# Generated from the contract 0.5.0 (sha256 b086e7409f1342761fc5c16977b2e6ba3a082fbb1f207e11976b4822f8178088). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 
@@ -672,7 +672,8 @@ class EmqSnapshot(TypedDict):
     week_over_week_change: float | None
     """Change since the snapshot closest to 7 days before (6 to 8); null if there is none."""
     alerted: bool
-    """The score fell by 1.0 or more within that week, or is below 4.0."""
+    """The score fell by 1.0 or more within that week, or is below 4.0; or by the thresholds
+    of the workspace."""
     platform_response: FreeFormObject | None
     """The platform's complete response. We add the member `signalbox`, about what the
     platform accepted from us on the UTC days `from` to `until`: `coverage` is a list of
