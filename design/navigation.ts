@@ -26,14 +26,14 @@ export const NAVIGATION: readonly NavigationEntry[] = [
   dashboardPage('Privacy', '/privacy', 'signals', MEMBERS),
   dashboardPage('Keys', '/keys', 'signals', MEMBERS),
   dashboardPage('Start', '/start', 'signals', MEMBERS),
-  serverPage('Approvals', 'approvals'),
+  dashboardPage('Approvals', '/approvals', 'agents', MEMBERS),
   dashboardPage('Agents', '/agents', 'agents', ['owner']),
   dashboardPage('Tokens', '/tokens', 'agents', ['owner']),
-  serverPage('Policy', 'policy'),
+  dashboardPage('Policy', '/policy', 'agents', MEMBERS),
   dashboardPage('Ad accounts', '/ad-accounts', 'workspace', MEMBERS),
   dashboardPage('People', '/people', 'workspace'),
   dashboardPage('Notifications', '/notifications', 'workspace', MEMBERS),
-  serverPage('Log', 'audit', 'workspace'),
+  dashboardPage('Log', '/audit', 'workspace', MEMBERS),
   { label: 'Docs', path: '/docs', group: 'workspace', kind: 'server' },
 ]
 
@@ -49,13 +49,4 @@ function dashboardPage(
   roles?: NonNullable<NavigationEntry['roles']>,
 ): NavigationEntry {
   return { label, path: `/w/:workspace${below}`, group, kind: 'dashboard', ...(roles && { roles }) }
-}
-
-function serverPage(
-  label: string,
-  key: string,
-  group: NavigationEntry['group'] = 'agents',
-): NavigationEntry {
-  const path = `/workspaces/:workspace/${key}`
-  return { label, path, group, kind: 'server', roles: MEMBERS }
 }

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
+import { AUDIT_ACTIONS } from '../contract/agents/audit-actions.ts'
 import { PROBLEM_KINDS, WORKSPACE_ALERT_KINDS } from '../contract/alerts.ts'
 import { SNAPSHOT_CAUSES } from '../contract/reasons.ts'
-import { AUDIT_ACTIONS } from '../service/audit/audit-entry.ts'
 
 /** Pages that list a closed set of the code list exactly its members. */
 

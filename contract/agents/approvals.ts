@@ -14,6 +14,7 @@ import {
 import { AuditLogEntry } from './audit.ts'
 import { EvidenceProvenance } from './evidence.ts'
 import { LIMIT_CODES } from './policy.ts'
+import { DecisionReceipt } from './proposals.ts'
 
 const limits = (description: string) =>
   Type.Array(stringEnum(LIMIT_CODES), { uniqueItems: true, description })
@@ -104,6 +105,20 @@ export const ApprovalQueue = named(
 )
 export type ApprovalQueue = Static<typeof ApprovalQueue>
 
+/** Who decided on one action of a proposal, its receipt, and what undoes it. */
+const DecisionRecord = named(
+  'DecisionRecord',
+  Type.Object({
+    action_id: rowId('The action.'),
+    decided_by: nullable(
+      Type.String({ description: 'Email; null without a decision or for a deleted user.' }),
+    ),
+    receipt: nullable(DecisionReceipt),
+    undone_by: nullable(rowId('The proposal that undoes it, if one is pending or done.')),
+  }),
+)
+export type DecisionRecord = Static<typeof DecisionRecord>
+
 export const QueuedBatchAnswer = named(
   'QueuedBatchAnswer',
   Type.Object({
@@ -111,9 +126,38 @@ export const QueuedBatchAnswer = named(
     recent_changes: Type.Array(AuditLogEntry, {
       description: 'Changes of roles and of the policy in the last 72 hours, at most 100.',
     }),
+    decision_records: Type.Array(DecisionRecord, { description: 'One for each action.' }),
   }),
 )
 export type QueuedBatchAnswer = Static<typeof QueuedBatchAnswer>
+
+/** The number of pending proposals, for the navigation. */
+export const PendingProposals = named(
+  'PendingProposals',
+  Type.Object({ pending: Type.Integer({ minimum: 0, description: 'At most 100.' }) }),
+)
+
+const DecidedAction = named(
+  'DecidedAction',
+  Type.Object({
+    action: AgentAction,
+    currency: Type.String({ description: 'ISO 4217, of its ad account.' }),
+    decided_by: DecisionRecord.properties.decided_by,
+  }),
+)
+export type DecidedAction = Static<typeof DecidedAction>
+
+/** Actions that wait for no decision, newest first. */
+export const DecidedActionPage = named(
+  'DecidedActionPage',
+  Type.Object({
+    actions: Type.Array(DecidedAction),
+    next_before: nullable(
+      Type.Integer({ description: 'Pass it as `before` to read older actions; null at the end.' }),
+    ),
+  }),
+)
+export type DecidedActionPage = Static<typeof DecidedActionPage>
 
 export const DecisionSubmission = named(
   'DecisionSubmission',

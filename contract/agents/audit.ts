@@ -52,6 +52,10 @@ export const AuditPage = named(
   'AuditPage',
   Type.Object({
     entries: Type.Array(AuditLogEntry),
+    subject_names: Type.Array(
+      Type.Object({ type: Type.String(), id: Type.String(), name: Type.String() }),
+      { description: 'Current names of what the entries are about; of a key, of its tracker.' },
+    ),
     next_before: nullable(
       Type.Integer({
         description: 'Pass it as `before` to read older entries; null if there are none.',

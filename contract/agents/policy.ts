@@ -162,6 +162,10 @@ export const PolicyStateAnswer = named(
   Type.Object({
     policy: ActionPolicy,
     pending: nullable(PendingPolicy),
+    wait_hours: Type.Integer({ description: 'How long a policy waits that permits more.' }),
+    currencies: Type.Array(Type.String(), {
+      description: 'ISO 4217, of the active ad accounts: what amounts of the limits mean.',
+    }),
   }),
 )
 export type PolicyStateAnswer = Static<typeof PolicyStateAnswer>

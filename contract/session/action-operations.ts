@@ -1,7 +1,9 @@
 import Type from 'typebox'
 import {
   ApprovalQueue,
+  DecidedActionPage,
   DecisionSubmission,
+  PendingProposals,
   QueuedBatchAnswer,
   UndoSubmission,
 } from '../agents/approvals.ts'
@@ -10,6 +12,7 @@ import { PendingPolicyReference, PolicyStateAnswer, PolicySubmission } from '../
 import { ActionBatchAnswer, ActionList, DecisionReceipt } from '../agents/proposals.ts'
 import { ActionQuery } from '../agents/tool-inputs.ts'
 import { MessageError } from '../errors.ts'
+import { INTEGER_MAX } from '../scalars.ts'
 import { ALL_REFUSALS, FOUND_REFUSALS, PageQuery, query, read, write } from './session-operation.ts'
 
 /**
@@ -23,6 +26,22 @@ export const readApprovalQueue = query('readApprovalQueue', '/workspaces/:worksp
     ...ALL_REFUSALS,
   },
 })
+export const countApprovals = read('countApprovals', '/workspaces/:workspace/approval-count', {
+  200: PendingProposals,
+  ...FOUND_REFUSALS,
+})
+export const listDecidedActions = query(
+  'listDecidedActions',
+  '/workspaces/:workspace/decided-actions',
+  {
+    querystring: Type.Object({
+      before: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: INTEGER_MAX, description: 'Only older actions.' }),
+      ),
+    }),
+    response: { 200: DecidedActionPage, ...ALL_REFUSALS },
+  },
+)
 export const readQueuedBatch = read('readQueuedBatch', '/workspaces/:workspace/approvals/:batch', {
   200: QueuedBatchAnswer,
   ...FOUND_REFUSALS,
@@ -108,6 +127,8 @@ export const exportAuditLog = read('exportAuditLog', '/workspaces/:workspace/aud
 
 export const BROWSER_ACTION_OPERATIONS = [
   readApprovalQueue,
+  countApprovals,
+  listDecidedActions,
   readQueuedBatch,
   decideActions,
   getPolicy,

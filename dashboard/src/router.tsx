@@ -104,6 +104,32 @@ const keysRoute = createRoute({
   component: lazyPage(() => import('./pages/keys-page.tsx'), 'KeysPage'),
 })
 
+const approvalsRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/approvals',
+  validateSearch: pickTexts(['view', 'page'] as const),
+  component: lazyPage(() => import('./pages/approvals-page.tsx'), 'ApprovalsPage'),
+})
+
+const proposalRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/approvals/$proposal',
+  component: lazyPage(() => import('./pages/proposal-page.tsx'), 'ProposalPage'),
+})
+
+const policyRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/policy',
+  component: lazyPage(() => import('./pages/policy-page.tsx'), 'PolicyPage'),
+})
+
+const auditRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: '/audit',
+  validateSearch: pickTexts(['action', 'subject_type', 'subject_id'] as const),
+  component: lazyPage(() => import('./pages/audit-page.tsx'), 'AuditPage'),
+})
+
 const agentsRoute = createRoute({
   getParentRoute: () => workspaceRoute,
   path: '/agents',
@@ -138,6 +164,7 @@ export const router = createRouter({
   routeTree: rootRoute.addChildren([
     workspaceRoute.addChildren([
       startRoute,
+      ...[approvalsRoute, proposalRoute, policyRoute, auditRoute],
       ...[agentsRoute, tokensRoute, adAccountsRoute, peopleRoute, notificationsRoute],
       trackerRoute.addChildren([
         overviewRoute,

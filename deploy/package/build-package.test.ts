@@ -113,7 +113,6 @@ const READ_FILES = [
   'service/signals/identity/country-names.json',
   'service/runtime/pages/pages.css',
   'service/runtime/pages/passkeys.js',
-  'service/runtime/pages/shortcuts-script.js',
   'design/tokens.css',
   'design/mark.svg',
   'dashboard/dist/index.html',

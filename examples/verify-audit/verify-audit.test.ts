@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
-import { setExecutionMode } from '../../testing/fixtures/agent-actions.ts'
+import { sendDecision, setExecutionMode } from '../../testing/fixtures/agent-actions.ts'
 import { buildProposal } from '../../testing/fixtures/agents.ts'
 import { createMcpFixture, type McpFixture } from '../../testing/fixtures/mcp.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
@@ -62,12 +62,8 @@ async function decide(mcp: McpFixture, body: object, decision: string): Promise<
   const { content } = await mcp.callTool('propose-actions', body)
   const { pathname } = new URL(content.proposal.inbox_url)
   const { client } = mcp.tokens.workspace.owner
-  await client.get(pathname)
-  await client.submit({
-    action: pathname,
-    fields: { reason: REASON },
-    button: ['decision', decision],
-  })
+  const { status } = await sendDecision(client, pathname, { decision, reason: REASON })
+  assert.equal(status, 200)
 }
 
 it('an outsider verifies an export in Go, and finds every changed byte', {

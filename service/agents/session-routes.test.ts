@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import type { AuditAction } from '@signalbox/contract/agents/audit-actions.ts'
 import { BROWSER_ACTION_OPERATIONS } from '@signalbox/contract/session/action-operations.ts'
 import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import {
@@ -8,8 +9,15 @@ import {
   createAgentActionsFixture,
   startAgentActionsFixture,
 } from '../../testing/fixtures/agent-actions.ts'
+import { createTestAuditTrail } from '../../testing/fixtures/audit.ts'
 import type { PageClient } from '../../testing/fixtures/page-client.ts'
+import type { TestService } from '../../testing/fixtures/service.ts'
 import { addMember, createTestUser } from '../../testing/fixtures/users.ts'
+import type { AuditDetails, AuditSubject } from '../audit/audit-entry.ts'
+import { HOUR_SECONDS } from '../runtime/util/time.ts'
+import { DECIDED_PER_PAGE } from './approvals/approval-queue.ts'
+
+const EXPIRED = 'The approval period has ended.'
 
 it('lists, approves and executes a proposal, and returns its result', async test => {
   const fixture = await startAgentActionsFixture(test)
@@ -163,6 +171,82 @@ it('returns 422 naming every invalid field of a decision, a policy and a query',
   assert.deepEqual(Object.keys((await call('POST', path, other)).body.errors), ['action_ids.0'])
 })
 
+it('shows changes of the policy for 72 hours, and then allows only rejection', async test => {
+  const fixture = await startAgentActionsFixture(test)
+  const { call } = pagesOf(fixture)
+  await fixture.request('POST', '/actions', { body: buildBudgetProposal(fixture.entityId(1)) })
+  const read = async () => (await call('GET', '/approvals/1')).body
+  assert.deepEqual((await read()).recent_changes, [])
+  await changeMode(fixture, 'ask')
+  const [change] = (await read()).recent_changes
+  assert.deepEqual(
+    [change.action, change.actor.name],
+    ['policy.changed', fixture.workspace.owner.email],
+  )
+  fixture.service.clock.advance(72 * HOUR_SECONDS - 1)
+  const before = await read()
+  assert.deepEqual([before.recent_changes.length, before.batch.may_decide], [1, true])
+  fixture.service.clock.advance(2)
+  const { batch, recent_changes } = await read()
+  assert.deepEqual([recent_changes, batch.may_decide, batch.may_not_reason], [[], false, EXPIRED])
+})
+
+it('stores a reason of 1,000 characters, of which a line break is one', async test => {
+  const fixture = await startAgentActionsFixture(test)
+  const { call } = pagesOf(fixture)
+  await fixture.request('POST', '/actions', { body: buildBudgetProposal(fixture.entityId(1)) })
+  const reason = `${'x'.repeat(499)}\n${'👩'.repeat(500)}`
+  const tooLong = { decision: 'reject', reason: `${reason}y` }
+  assert.equal((await call('POST', '/approvals/1/decision', tooLong)).status, 422)
+  const decided = await call('POST', '/approvals/1/decision', { decision: 'reject', reason })
+  assert.equal(decided.body.batch.actions[0].decision_reason, reason)
+})
+
+it('pages decided actions by the last one, also those of the policy', async test => {
+  const fixture = await startAgentActionsFixture(test)
+  const { call } = pagesOf(fixture)
+  const count = DECIDED_PER_PAGE + 2
+  for (let number = 1; number <= count; number += 1) {
+    const body = buildBudgetProposal(fixture.entityId(1), { idempotency_key: `key-${number}` })
+    assert.equal((await fixture.request('POST', '/actions', { body })).status, 201)
+  }
+  const { pool } = fixture.service.database
+  await pool.query(`update agent_actions set status = 'rejected', outcome = 'expired'`)
+  const first = (await call('GET', '/decided-actions')).body
+  assert.deepEqual([first.actions.length, first.next_before], [DECIDED_PER_PAGE, 3])
+  const [{ action, decided_by }] = first.actions
+  assert.deepEqual([action.id, action.outcome, decided_by], [count, 'expired', null])
+  const second = (await call('GET', '/decided-actions?before=3')).body
+  assert.deepEqual([second.actions.length, second.next_before], [2, null])
+})
+
+it('names what the entries of the log are about, of a key its tracker', async test => {
+  const fixture = await startAgentActionsFixture(test)
+  const { service, workspace } = fixture
+  const { workspaceId, adAccountId, owner } = workspace
+  const { trackerId } = service.tracker
+  await fixture.request('POST', '/actions', { body: buildBudgetProposal(fixture.entityId(1)) })
+  const setWorkspace = 'update trackers set workspace_id = $1 where id = $2'
+  await service.database.pool.query(setWorkspace, [workspaceId, trackerId])
+  const person = await createTestUser(service, { email: 'new.member@people.example' })
+  const key = { tracker_id: trackerId, kind: 'tracker_secret', last_characters: 'd76f' }
+  await appendEntries(service, workspaceId, [
+    ['key.issued', { type: 'key', id: 'ab'.repeat(32) }, key],
+    ['ad_account.disabled', { type: 'ad_account', id: String(adAccountId) }, {}],
+    ['member.added', { type: 'member', id: String(person.userId) }, { role: 'member' }],
+    ['member.removed', { type: 'member', id: '999999' }, {}],
+  ])
+  const { subject_names, entries } = (await pagesOf(fixture).call('GET', '/audit')).body
+  const nameOf = (type: string) =>
+    subject_names.find((subject: { type: string }) => subject.type === type)?.name
+  assert.equal(nameOf('tracker'), 'Test tracker')
+  assert.equal(nameOf('ad_account'), 'Shop EU')
+  assert.equal(nameOf('member'), 'new.member@people.example')
+  assert.equal(nameOf('action'), 'Autumn collection - New customers')
+  assert.equal(subject_names.filter(({ id }: { id: string }) => id === '999999').length, 0)
+  assert.equal(entries.at(-1).actor.name, owner.email)
+})
+
 /** Calls the dashboard API of one workspace, by default as its owner. */
 function pagesOf({ workspace }: AgentActionsFixture, client: PageClient = workspace.owner.client) {
   const base = `${SESSION_API_PATH}/workspaces/${workspace.workspaceId}`
@@ -176,6 +260,22 @@ async function newAdmin({ service, workspace }: AgentActionsFixture): Promise<Pa
   const { userId, client } = await createTestUser(service)
   await addMember(service, { workspaceId: workspace.workspaceId, userId, role: 'admin' })
   return client
+}
+
+type TestEntry = [AuditAction, AuditSubject, AuditDetails]
+
+async function appendEntries(service: TestService, workspaceId: number, entries: TestEntry[]) {
+  const { database, clock } = service
+  const audit = createTestAuditTrail(service)
+  await database.query.transaction().execute(async query => {
+    for (const [action, subject, details] of entries) {
+      const actor = { type: 'operator', id: null } as const
+      await audit.append(
+        { query },
+        { workspaceId, at: clock.now(), actor, action, subject, details },
+      )
+    }
+  })
 }
 
 async function changeMode(fixture: AgentActionsFixture, execution_mode: string): Promise<void> {

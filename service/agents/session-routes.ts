@@ -1,9 +1,9 @@
 import { AUDIT_SUBJECT_CHARACTERS_MAX, AuditQuery } from '@signalbox/contract/agents/audit.ts'
+import { AUDIT_ACTIONS, AUDIT_SUBJECT_TYPES } from '@signalbox/contract/agents/audit-actions.ts'
 import { stringEnum } from '@signalbox/contract/scalars.ts'
 import * as operations from '@signalbox/contract/session/action-operations.ts'
 import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import Type from 'typebox'
-import { AUDIT_ACTIONS, AUDIT_SUBJECT_TYPES } from '../audit/audit-entry.ts'
 import { exportAudit, readAudit, type AuditQuery as StoredAuditQuery } from '../audit/read-audit.ts'
 import { verifyChain } from '../audit/verify-chain.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
@@ -12,7 +12,12 @@ import type { CurrentUser } from '../workspaces/users/session-store.ts'
 import { requireSession } from '../workspaces/users/signed-in-session.ts'
 import { requireRole } from '../workspaces/users/workspaces.ts'
 import type { AgentsContext } from './agents-context.ts'
-import { readApprovalQueue, readQueuedBatch } from './approvals/approval-queue.ts'
+import {
+  countApprovals,
+  readApprovalQueue,
+  readDecidedActions,
+  readQueuedBatch,
+} from './approvals/approval-queue.ts'
 import { decideAndExecute, undoAndExecute } from './executor/execution-triggers.ts'
 import { changePolicy } from './policy/change-policy.ts'
 import {
@@ -43,6 +48,16 @@ function approvalRoutes(app: ServiceApp, context: AgentsContext): void {
     async handler(request) {
       return readApprovalQueue(context, toWorkspaceScope(request), request.query)
     },
+  })
+  app.route({
+    ...operations.countApprovals,
+    async handler(request) {
+      return { pending: await countApprovals(context, toWorkspaceScope(request)) }
+    },
+  })
+  app.route({
+    ...operations.listDecidedActions,
+    handler: async request => readDecidedActions(context, toWorkspaceScope(request), request.query),
   })
   app.route({
     ...operations.readQueuedBatch,

@@ -1,74 +1,6 @@
 import { hash } from 'node:crypto'
+import type { AuditAction, AuditSubjectType } from '@signalbox/contract/agents/audit-actions.ts'
 import { canonicalJson } from '@signalbox/contract/canonical-json.ts'
-
-/** Every action that the audit log records. */
-export const AUDIT_ACTIONS = [
-  'connection.approved',
-  'connection.renamed',
-  'connection.account_changed',
-  'connection.revoked',
-  'execution_token.issued',
-  'execution_token.revoked',
-  'member.added',
-  'member.removed',
-  'member.role_changed',
-  'invitation.created',
-  'invitation.withdrawn',
-  'invitation.declined',
-  'ad_account.added',
-  'ad_account.disabled',
-  'ad_account.enabled',
-  'person.disabled',
-  'person.enabled',
-  'person.second_factors_removed',
-  'second_factor_requirement.changed',
-  'workspace.disabled',
-  'workspace.enabled',
-  'tracker.created',
-  'tracker.renamed',
-  'tracker.consent_categories_changed',
-  'tracker.page_id_sharing_changed',
-  'destination.created',
-  'destination.checked',
-  'destination.renamed',
-  'destination.paused',
-  'destination.resumed',
-  'destination.disconnected',
-  'destination.routing_changed',
-  'credential.changed',
-  'key.issued',
-  'key.revoked',
-  'audit.signed',
-  'policy.changed',
-  'policy.change_canceled',
-  'notifications.changed',
-  'webhook.changed',
-  'webhook.disabled',
-  'test_mode.switched',
-  'test_purchase.sent',
-  'report.made',
-  'import.started',
-  'issue.muted',
-  'issue.resolved',
-  'issue.opened',
-  'alert_thresholds.changed',
-  'deliveries.replayed',
-  'user_data.erased',
-  'withdrawals.lifted',
-  'proposal.submitted',
-  'action.blocked',
-  'action.allowed',
-  'action.approval_required',
-  'action.approved',
-  'action.rejected',
-  'action.canceled',
-  'action.executed',
-  'action.verified',
-  'action.failed',
-  'action.rolled_back',
-  'action.uncertain',
-] as const
-export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 
 /**
  * Who did it, as IDs only: entries are never deleted, so names and addresses stay where they can
@@ -78,23 +10,6 @@ export type AuditActor =
   | { type: 'person' | 'connection' | 'execution_token'; id: string }
   | { type: 'tracker'; id: string }
   | { type: 'operator' | 'system'; id: null }
-
-export const AUDIT_SUBJECT_TYPES = [
-  'workspace',
-  'member',
-  'invitation',
-  'ad_account',
-  'connection',
-  'execution_token',
-  'key',
-  'policy',
-  'destination',
-  'tracker',
-  'batch',
-  'action',
-] as const
-
-export type AuditSubjectType = (typeof AUDIT_SUBJECT_TYPES)[number]
 
 export interface AuditSubject {
   type: AuditSubjectType

@@ -1,6 +1,6 @@
+import type { AuditAction, AuditSubjectType } from '@signalbox/contract/agents/audit-actions.ts'
 import { sql } from 'kysely'
 import type { Database, Transaction } from '../runtime/db/database.ts'
-import type { AuditAction, AuditSubjectType } from './audit-entry.ts'
 import type { AuditHead } from './signed-head.ts'
 
 /** A row of the log as stored; nothing in it is verified. */

@@ -1,10 +1,11 @@
 import { Readable } from 'node:stream'
 import type { AuditLogEntry, AuditPage } from '@signalbox/contract/agents/audit.ts'
+import type { AuditAction, AuditSubjectType } from '@signalbox/contract/agents/audit-actions.ts'
 import type { SigningKey } from '@signalbox/contract/signing-key.ts'
 import type { Database } from '../runtime/db/database.ts'
 import { objectOrEmpty, parseJsonObject } from '../runtime/util/is-object.ts'
-import { type AuditAction, type AuditSubjectType, GENESIS_LINK } from './audit-entry.ts'
-import { type ActorNames, findActorNames } from './audit-name-store.ts'
+import { GENESIS_LINK } from './audit-entry.ts'
+import { type ActorNames, findActorNames, findSubjectNames } from './audit-name-store.ts'
 import {
   type ActionReceipt,
   type EntryRange,
@@ -36,10 +37,33 @@ export async function readAudit(
   const { limit } = query
   const found = await findNewestEntries(database, workspaceId, { ...query, limit: limit + 1 })
   const page = found.slice(0, limit)
+  const entries = await toLogEntries(database, workspaceId, page)
   return {
-    entries: await toLogEntries(database, workspaceId, page),
+    entries,
+    subject_names: await readSubjectNames(database, workspaceId, entries),
     next_before: found.length > limit ? (page.at(-1)?.sequence ?? null) : null,
   }
+}
+
+async function readSubjectNames(
+  database: Database,
+  workspaceId: number,
+  entries: readonly AuditLogEntry[],
+): Promise<AuditPage['subject_names']> {
+  const subjects = entries.map(namedSubject)
+  const names = await findSubjectNames(database, workspaceId, subjects)
+  const named = new Map(subjects.map(subject => [`${subject.type} ${subject.id}`, subject]))
+  return [...named].flatMap(([key, { type, id }]) => {
+    const name = names.get(key)
+    return name === undefined ? [] : [{ type, id, name }]
+  })
+}
+
+/** What to look up the name of: the subject, or of a key its tracker, because keys have no name. */
+function namedSubject({ subject, details }: AuditLogEntry): AuditLogEntry['subject'] {
+  const { tracker_id: trackerId } = details
+  const isKey = subject.type === 'key' && typeof trackerId === 'string'
+  return isKey ? { type: 'tracker', id: trackerId } : subject
 }
 
 /** Reads recent entries with one of these actions, newest first; entries are not verified. */

@@ -1,6 +1,6 @@
+import type { AuditAction } from '@signalbox/contract/agents/audit-actions.ts'
 import { sql } from 'kysely'
 import type { Transaction } from '../runtime/db/database.ts'
-import type { AuditAction } from './audit-entry.ts'
 
 interface RoleLoss {
   workspaceId: number

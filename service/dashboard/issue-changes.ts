@@ -1,3 +1,4 @@
+import type { AuditAction } from '@signalbox/contract/agents/audit-actions.ts'
 import type {
   ChangedIssue,
   IssueSamples,
@@ -5,7 +6,6 @@ import type {
   AlertThresholds as ThresholdsView,
 } from '@signalbox/contract/session/issues.ts'
 import { ISSUE_DAYS } from '@signalbox/contract/session/issues.ts'
-import type { AuditAction } from '../audit/audit-entry.ts'
 import { commitAudited } from '../audit/audit-store.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
 import { DAY_MILLISECONDS, subtractDays } from '../runtime/util/time.ts'

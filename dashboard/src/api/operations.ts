@@ -1,3 +1,4 @@
+import type { BROWSER_ACTION_OPERATIONS } from '@signalbox/contract/session/action-operations.ts'
 import type { BROWSER_AGENT_OPERATIONS } from '@signalbox/contract/session/agent-operations.ts'
 import type { DESTINATION_OPERATIONS } from '@signalbox/contract/session/destination-operations.ts'
 import type { EVENT_OPERATIONS } from '@signalbox/contract/session/event-operations.ts'
@@ -18,6 +19,7 @@ import type { Static, TSchema } from 'typebox'
  * validates, and add nothing to the script.
  */
 export type Operation = (
+  | typeof BROWSER_ACTION_OPERATIONS
   | typeof BROWSER_AGENT_OPERATIONS
   | typeof EVENT_OPERATIONS
   | typeof ISSUE_OPERATIONS

@@ -17,10 +17,11 @@ import {
   type NavigationEntry,
   navigationPath,
 } from '@signalbox/design/navigation.ts'
-import { useSuspenseQuery } from '@tanstack/react-query'
+import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { meQuery } from '../api/queries.ts'
+import { approvalCountQuery } from '../approvals/approval-api.ts'
 import { PageSkeleton } from '../components/page-skeleton.tsx'
 import { useTimeZone } from '../components/time.tsx'
 import { ConnectionNotice } from './connection-notice.tsx'
@@ -181,11 +182,27 @@ function Entry({ entry, workspace }: { entry: NavigationEntry; workspace: string
       to={path}
       activeOptions={EXACT}
       label={entry.label}
+      rightSection={entry.label === 'Approvals' && <PendingCount workspace={workspace} />}
       active={isActive}
       variant="light"
       className="nav-entry"
       {...current}
     />
+  )
+}
+
+/** More are shown as "99+". */
+const PENDING_MAX = 99
+
+/** Proposals that wait for a decision. */
+function PendingCount({ workspace }: { workspace: string }) {
+  const { data } = useQuery(approvalCountQuery(workspace))
+  if (!data || data.pending === 0) return null
+  return (
+    <span className="pending-count">
+      {data.pending > PENDING_MAX ? `${PENDING_MAX}+` : data.pending}
+      <span className="visually-hidden"> pending</span>
+    </span>
   )
 }
 

@@ -1,8 +1,8 @@
 import type { AdMetrics, Efficiency, Performance } from '@signalbox/contract/agents/account.ts'
 import type { EntityType } from '@signalbox/contract/agents/actions.ts'
+import { minorUnitDigits } from '@signalbox/contract/agents/amounts.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { subtractDays, toDaySpan } from '../../runtime/util/time.ts'
-import { minorUnitDigits } from '../policy/account-formats.ts'
 import { findAccountHistory, findPurchasesByCampaign } from './campaign-store.ts'
 import { sumPurchasesByDay } from './performance-store.ts'
 import {

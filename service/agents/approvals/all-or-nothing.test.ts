@@ -1,12 +1,5 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import {
-  approvalsPath,
-  BUDGET_INCREASE,
-  buildBudgetProposal,
-  setExecutionMode,
-  startAgentActionsFixture,
-} from '../../../testing/fixtures/agent-actions.ts'
 import { type AgentFixture, proposeTogether, setPolicy } from '../../../testing/fixtures/agents.ts'
 import {
   APPROVAL,
@@ -15,7 +8,6 @@ import {
   isRefusal,
   LESS_AND_MORE,
 } from '../../../testing/fixtures/executions.ts'
-import { submitFormPairs } from '../../../testing/fixtures/page-client.ts'
 import { decideAndExecute } from '../executor/execution-triggers.ts'
 import { findActionsOfBatch } from '../proposals/action-store.ts'
 import { decideActions } from './decide-actions.ts'
@@ -91,36 +83,4 @@ it('lets one of an approval and a rejection at the same time decide on all', asy
   )
   assert.deepEqual((await Promise.all(decisions)).sort(), [2, 409])
   assert.equal(new Set(await outcomesOf(fixture, batchId)).size, 1)
-})
-
-it('has one choice for all changes on the page, and shows what was set back', async test => {
-  const fixture = await startAgentActionsFixture(test)
-  await setExecutionMode(fixture, 'ask')
-  const [first, second] = [1, 2].map(position => {
-    return { type: 'campaign', id: fixture.entityId(position) }
-  })
-  const pause = { type: 'pause', params: {}, rationale: 'It does not sell.' }
-  const actions = [
-    { ...BUDGET_INCREASE, target_entity: first },
-    { ...pause, target_entity: second },
-  ]
-  const body = buildBudgetProposal('1', { actions, all_or_nothing: true })
-  const reply = await fixture.request('POST', '/actions', { body })
-  assert.equal(reply.status, 201, reply.text)
-  const { client } = fixture.workspace.owner
-  const path = `${approvalsPath(fixture)}/${reply.body.proposal.id}`
-  const page = await client.get(path)
-  assert.match(page.text, /All or nothing: your decision covers all/)
-  assert.doesNotMatch(page.text, /type="checkbox"/)
-  await fixture.service.database.pool.query(
-    `update ad_entities set next_fault = 'ignored' where id = $1`,
-    [fixture.entityId(1)],
-  )
-  const decided = await submitFormPairs(client, path, [
-    ['decision', 'approve'],
-    ['reason', 'It was planned.'],
-    ...reply.body.proposal.actions.map(({ id }: { id: number }) => ['action_ids', String(id)]),
-  ])
-  assert.match(decided.text, /Rolled back[\s\S]*because another change of this\s+all-or-nothing/)
-  assert.doesNotMatch(decided.text, />Verified</)
 })

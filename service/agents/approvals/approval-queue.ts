@@ -1,17 +1,19 @@
-import type { ActionStatus, AgentAction } from '@signalbox/contract/agents/actions.ts'
+import type { ActionStatus } from '@signalbox/contract/agents/actions.ts'
 import type {
   ApprovalQueue,
+  DecidedActionPage,
+  DecisionRecord,
   QueuedBatch,
   QueuedBatchAnswer,
 } from '@signalbox/contract/agents/approvals.ts'
-import type { DecisionReceipt } from '@signalbox/contract/agents/proposals.ts'
+import { listDecidedActions } from '@signalbox/contract/session/action-operations.ts'
 import { hasPermission } from '@signalbox/contract/session/roles.ts'
 import { PageQuery } from '@signalbox/contract/session/session-operation.ts'
 import { findActorNames } from '../../audit/audit-name-store.ts'
 import { readRecentAudit } from '../../audit/read-audit.ts'
-import type { Database } from '../../runtime/db/database.ts'
 import { Validator } from '../../runtime/http/validator.ts'
 import { parseRowId } from '../../runtime/util/ids.ts'
+import { countPendingApprovals } from '../../workspaces/users/ad-account-store.ts'
 import type { CurrentUser } from '../../workspaces/users/session-store.ts'
 import type { Membership } from '../../workspaces/users/workspace-store.ts'
 import { requireRole, userActor } from '../../workspaces/users/workspaces.ts'
@@ -87,7 +89,11 @@ export async function readQueuedBatch(
     reader.workspaceId,
     governanceFilter(context.now()),
   )
-  return { batch: await toQueuedBatch(context, reader, row), recent_changes }
+  return {
+    batch: await toQueuedBatch(context, reader, row),
+    recent_changes,
+    decision_records: await readDecisionRecords(context, ref),
+  }
 }
 
 interface Reader extends Membership {
@@ -178,21 +184,11 @@ function isPending({ status }: { status: ActionStatus }): boolean {
   return status === 'pending'
 }
 
-/** Who decided on an action, and its receipt. */
-export interface DecisionRecord {
-  /** Email of the user who decided; null without a decision or for a deleted user. */
-  decidedBy: string | null
-  /** Null until the action is completed. */
-  receipt: DecisionReceipt | null
-  /** The proposal that undoes the action, if one is pending or done. */
-  undoneBy: number | null
-}
-
-/** The decision records of the actions of a batch, by action ID. */
-export async function readDecisionRecords(
-  context: ProposalContext,
+/** Who decided on each action of a batch, its receipt, and what undoes it. */
+async function readDecisionRecords(
+  context: QueueContext,
   { workspaceId, batchId }: { workspaceId: number; batchId: number },
-): Promise<ReadonlyMap<number, DecisionRecord>> {
+): Promise<DecisionRecord[]> {
   const { database } = context
   const actions = await findActionsOfBatch(database, batchId)
   const actors = actions.flatMap(({ decidedBy }) =>
@@ -203,45 +199,42 @@ export async function readDecisionRecords(
     database,
     actions.map(({ id }) => id),
   )
-  const records = new Map<number, DecisionRecord>()
+  const records: DecisionRecord[] = []
   for (const { id, status, decidedBy } of actions) {
     const scope = { workspaceId, adAccountId: null }
     const receipt = isFinal(status) ? await readReceipt(context, scope, id) : null
-    const undoneBy = undoes.find(({ actionId }) => actionId === id)?.batchId ?? null
-    records.set(id, { decidedBy: names.get(`person ${decidedBy}`) ?? null, receipt, undoneBy })
+    records.push({
+      action_id: id,
+      decided_by: names.get(`person ${decidedBy}`) ?? null,
+      receipt,
+      undone_by: undoes.find(({ actionId }) => actionId === id)?.batchId ?? null,
+    })
   }
   return records
 }
 
 export const DECIDED_PER_PAGE = 30
 
-/** An action with its outcome, and who decided on it. */
-export interface DecidedAction {
-  action: AgentAction
-  /** ISO 4217, of its ad account. */
-  currency: string
-  /** Email of the user who decided; null if none did, or for a deleted user. */
-  decidedBy: string | null
-}
-
-export interface DecidedPage {
-  actions: DecidedAction[]
-  /** `before` of the older page; null on the last one. */
-  nextBefore: number | null
-}
+const decidedValidator = new Validator(listDecidedActions.schema.querystring, {
+  coerceTypes: true,
+  members: { before: { error: 'The before field must be an integer of at least 1.' } },
+})
 
 /**
- * Reads the actions of a workspace that wait for no decision, newest first. The caller has checked
- * that the user may read the workspace. An invalid `before` shows the first page.
+ * Reads the actions of a workspace that wait for no decision, newest first. Every member may read
+ * them. Throws a Refusal: 404, or 422 for an invalid `before`.
  */
 export async function readDecidedActions(
-  database: Database,
-  workspaceId: number,
-  before: unknown,
-): Promise<DecidedPage> {
+  context: QueueContext,
+  { user, workspaceId: given }: Omit<DecisionRequest, 'batchId'>,
+  query: unknown,
+): Promise<DecidedActionPage> {
+  const { database } = context
+  const { workspaceId } = await findReader(context, user, given)
+  const { before = null } = decidedValidator.validate(query)
   const found = await findDecidedActions(database, {
     workspaceId,
-    before: parseRowId(before),
+    before,
     // One extra row reveals whether there is another page.
     limit: DECIDED_PER_PAGE + 1,
   })
@@ -254,8 +247,17 @@ export async function readDecidedActions(
     actions: page.map(({ action, currency }) => ({
       action: toActionView(action),
       currency,
-      decidedBy: names.get(`person ${action.decidedBy}`) ?? null,
+      decided_by: names.get(`person ${action.decidedBy}`) ?? null,
     })),
-    nextBefore: found.length > page.length ? (page.at(-1)?.action.id ?? null) : null,
+    next_before: found.length > page.length ? (page.at(-1)?.action.id ?? null) : null,
   }
+}
+
+/** The number of proposals that wait for a decision, at most 100. */
+export async function countApprovals(
+  context: QueueContext,
+  { user, workspaceId: given }: Omit<DecisionRequest, 'batchId'>,
+): Promise<number> {
+  const { workspaceId } = await findReader(context, user, given)
+  return countPendingApprovals(context.database, workspaceId)
 }

@@ -1,5 +1,5 @@
 import { type DecisionContext, DecisionSubmission } from '@signalbox/contract/agents/approvals.ts'
-import type { AuditAction } from '../../audit/audit-entry.ts'
+import type { AuditAction } from '@signalbox/contract/agents/audit-actions.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
 import { type FieldErrors, Refusal } from '../../runtime/http/refusal.ts'
 import { Validator } from '../../runtime/http/validator.ts'

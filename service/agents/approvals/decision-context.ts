@@ -3,8 +3,8 @@ import type {
   DecisionContext,
   OtherPendingAction,
 } from '@signalbox/contract/agents/approvals.ts'
+import type { AuditAction } from '@signalbox/contract/agents/audit-actions.ts'
 import type { LimitCode } from '@signalbox/contract/agents/policy.ts'
-import type { AuditAction } from '../../audit/audit-entry.ts'
 import { findEntriesSince } from '../../audit/audit-read-store.ts'
 import { parseEntryBody } from '../../audit/read-audit.ts'
 import type { Transaction } from '../../runtime/db/database.ts'

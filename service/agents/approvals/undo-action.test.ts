@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import {
   type AgentActionsFixture,
-  approvalsPath,
+  sendDecision,
   setExecutionMode,
   startAgentActionsFixture,
   submitSingleActionProposal,
@@ -24,7 +25,6 @@ import {
   isRefusal,
   RAISE,
 } from '../../../testing/fixtures/executions.ts'
-import { submitFormPairs } from '../../../testing/fixtures/page-client.ts'
 import { addMember, createTestUser } from '../../../testing/fixtures/users.ts'
 import { verifyChain } from '../../audit/verify-chain.ts'
 import type { CurrentUser } from '../../workspaces/users/session-store.ts'
@@ -163,46 +163,43 @@ it('rejects an undo whose proposer lost the role before the approval', async tes
   assert.deepEqual([action?.status, action?.outcome], ['rejected', 'proposer_revoked'])
 })
 
-async function approvedPage(fixture: AgentActionsFixture): Promise<string> {
+/** The workspace's API, and an action that was approved and verified. */
+async function approvedAction(fixture: AgentActionsFixture): Promise<string> {
   await setExecutionMode(fixture, 'ask')
   const path = await submitSingleActionProposal(fixture)
-  const decided = await submitFormPairs(fixture.workspace.owner.client, path, [
-    ['decision', 'approve'],
-    ['reason', 'It was planned.'],
-    ['action_ids', '1'],
-  ])
-  assert.match(decided.text, /Verified/)
-  return path
+  const { client } = fixture.workspace.owner
+  const decision = { decision: 'approve', reason: 'It was planned.' }
+  const { body } = await sendDecision(client, path, decision)
+  assert.equal(body.batch.actions[0].status, 'verified')
+  return `${SESSION_API_PATH}/workspaces/${fixture.workspace.workspaceId}`
 }
 
-it('has one button on the page of a verified action, which goes to the proposal', async test => {
+it('proposes to undo a verified action once, and names the proposal that does', async test => {
   const fixture = await startAgentActionsFixture(test)
-  const path = await approvedPage(fixture)
+  const base = await approvedAction(fixture)
   const { client } = fixture.workspace.owner
-  const page = await client.get(path)
-  assert.match(page.text, /Undo action 1 of proposal 1\.<\/textarea>/)
-  assert.match(page.text, /<button class="quiet">Propose to undo<\/button>/)
-  const proposed = await submitFormPairs(client, `${path}/undo`, [['action_id', '1']])
-  assert.deepEqual(proposed.redirects, [`${approvalsPath(fixture)}/2`])
-  assert.match(proposed.text, /It undoes <a [^>]*subject_id=1">action\s+1<\/a>/)
-  assert.match(proposed.text, /@people\.example<\/bdi>[^<]*<span class="tag">person/)
-  const again = await submitFormPairs(client, `${path}/undo`, [['action_id', '1']])
+  const undoing = `${base}/actions/1/undo`
+  const proposed = await client.call('POST', undoing, { body: {} })
+  assert.equal(proposed.status, 201)
+  const { id, rationale, undoes } = proposed.body.batch
+  assert.deepEqual([id, rationale, undoes], [2, 'Undo action 1 of proposal 1.', 1])
+  const again = await client.call('POST', undoing, { body: {} })
   assert.equal(again.status, 409)
-  assert.match(again.text, /The undo was not proposed[\s\S]*Proposal 2 already undoes this action/)
-  const after = await client.get(path)
-  assert.match(after.text, /Proposal 2 undoes this change/)
-  assert.doesNotMatch(after.text, /Propose to undo/)
+  assert.match(again.body.message, /Proposal 2 already undoes this action/)
+  const after = await client.call('GET', `${base}/approvals/1`)
+  const [record] = after.body.decision_records
+  assert.deepEqual([record.action_id, record.undone_by], [1, 2])
+  assert.equal(record.decided_by, fixture.workspace.owner.email)
+  assert.match(record.receipt.document_sha256, /^[0-9a-f]{64}$/)
 })
 
-it('shows no undo to members, and refuses their form and that of strangers', async test => {
+it('refuses an undo of members and of strangers', async test => {
   const fixture = await startAgentActionsFixture(test)
-  const path = await approvedPage(fixture)
+  const undoing = `${await approvedAction(fixture)}/actions/1/undo`
   const member = await createTestUser(fixture.service)
   const { workspaceId } = fixture.workspace
   await addMember(fixture.service, { workspaceId, userId: member.userId, role: 'member' })
-  assert.doesNotMatch((await member.client.get(path)).text, /Propose to undo/)
-  const form = { action_id: '1' }
-  assert.equal((await member.client.post(`${path}/undo`, form)).status, 403)
+  assert.equal((await member.client.call('POST', undoing, { body: {} })).status, 403)
   const stranger = await createTestUser(fixture.service)
-  assert.equal((await stranger.client.post(`${path}/undo`, form)).status, 404)
+  assert.equal((await stranger.client.call('POST', undoing, { body: {} })).status, 404)
 })

@@ -158,7 +158,9 @@ async function save(
   const batch = buildUndoBatch(input, submission)
   const id = await insertBatch(transaction, batch)
   if (id === null) throw new Error(`the key ${key} is taken`)
-  return saveProposal(transaction, context, { batch: { ...batch, id }, submissions, evaluated })
+  const { currency } = account
+  const saving = { batch: { ...batch, id }, currency, submissions, evaluated }
+  return saveProposal(transaction, context, saving)
 }
 
 interface UndoBatchInput {

@@ -1,5 +1,5 @@
 import type { ActionOutcome, EntityState } from '@signalbox/contract/agents/actions.ts'
-import type { AuditAction } from '../../audit/audit-entry.ts'
+import type { AuditAction } from '@signalbox/contract/agents/audit-actions.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
 import { hasSameSettings } from '../approvals/action-preconditions.ts'
 import type { Action, ActionTransition } from '../proposals/action.ts'

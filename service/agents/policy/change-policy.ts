@@ -1,4 +1,5 @@
 import { ACTION_TYPES } from '@signalbox/contract/agents/actions.ts'
+import { AMOUNT_LIMITS } from '@signalbox/contract/agents/amounts.ts'
 import {
   type ActionPolicy,
   type PolicyLimits,
@@ -23,7 +24,7 @@ import { couldAnotherDecide } from '../../workspaces/users/role-standing.ts'
 import type { CurrentUser } from '../../workspaces/users/session-store.ts'
 import { requireRole, requireRoleUnderLock, userActor } from '../../workspaces/users/workspaces.ts'
 import { combineStricter, isLooser } from './compare-policies.ts'
-import { AMOUNT_LIMITS, NO_AMOUNT_LIMITS } from './money-limits.ts'
+import { NO_AMOUNT_LIMITS } from './money-limits.ts'
 import {
   insertPolicyVersion,
   lockPolicyForChange,
@@ -175,7 +176,7 @@ export async function notifyOwners(
     recipients: { permission: 'change_policy', userId: null },
     subject: toSubject(workspaceId),
     text: texts[type],
-    path: `/workspaces/${workspaceId}/policy`,
+    path: `/w/${workspaceId}/policy`,
     at,
   })
 }

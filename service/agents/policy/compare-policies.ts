@@ -1,11 +1,11 @@
 import { ACTION_TYPES } from '@signalbox/contract/agents/actions.ts'
+import { AMOUNT_LIMITS, limitsForCurrency } from '@signalbox/contract/agents/amounts.ts'
 import {
   type ActionPolicy,
   EXECUTION_MODES,
   type PolicyLimits,
 } from '@signalbox/contract/agents/policy.ts'
 import type { QuietHours } from './account-formats.ts'
-import { AMOUNT_LIMITS, limitsForCurrency } from './money-limits.ts'
 
 /** What a policy permits. */
 export type PolicyContent = Pick<ActionPolicy, 'execution_mode' | 'limits'>

@@ -1,5 +1,5 @@
+import { minorUnitDigits } from '@signalbox/contract/agents/amounts.ts'
 import type { CurrencyLimits, PolicyLimits } from '@signalbox/contract/agents/policy.ts'
-import { minorUnitDigits } from './account-formats.ts'
 import { NO_AMOUNT_LIMITS } from './money-limits.ts'
 
 /**

@@ -3,6 +3,7 @@ import type {
   EntityState,
   PolicyReason,
 } from '@signalbox/contract/agents/actions.ts'
+import { type AmountLimit, limitsForCurrency } from '@signalbox/contract/agents/amounts.ts'
 import type { PolicyLimits } from '@signalbox/contract/agents/policy.ts'
 import type { SpendChange } from './account-spend.ts'
 import { APPROVAL_REASONS } from './policy-reasons.ts'
@@ -127,17 +128,6 @@ export interface LimitInput {
   spend: SpendChange | null
 }
 
-/** The limits on amounts, which each currency can replace. */
-export const AMOUNT_LIMITS = [
-  'change_minor_max',
-  'daily_total_minor_max',
-  'weekly_total_minor_max',
-  'monthly_total_minor_max',
-  'entity_budget_minor_max',
-  'account_budget_minor_max',
-] as const
-export type AmountLimit = (typeof AMOUNT_LIMITS)[number]
-
 export const NO_AMOUNT_LIMITS: Record<AmountLimit, null> = {
   change_minor_max: null,
   daily_total_minor_max: null,
@@ -145,13 +135,6 @@ export const NO_AMOUNT_LIMITS: Record<AmountLimit, null> = {
   monthly_total_minor_max: null,
   entity_budget_minor_max: null,
   account_budget_minor_max: null,
-}
-
-/** The limits for ad accounts in one currency. */
-export function limitsForCurrency(limits: PolicyLimits, currency: string): PolicyLimits {
-  const own = limits.currency_limits.find(other => other.currency === currency)
-  const amounts = AMOUNT_LIMITS.map(member => [member, own?.[member] ?? limits[member]])
-  return { ...limits, ...Object.fromEntries(amounts) }
 }
 
 /** A reason for each limit that the action exceeds. Limits on money ignore actions without any. */

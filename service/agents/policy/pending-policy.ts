@@ -7,6 +7,7 @@ import { commitAudited } from '../../audit/audit-store.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { Validator } from '../../runtime/http/validator.ts'
+import { listAdAccounts } from '../../workspaces/users/ad-account-store.ts'
 import { requireRecentAuthentication } from '../../workspaces/users/reauthentication.ts'
 import { findConfirmationDenial } from '../../workspaces/users/role-standing.ts'
 import type { CurrentUser } from '../../workspaces/users/session-store.ts'
@@ -129,18 +130,22 @@ interface PolicyReader {
 
 /** The policy as a member sees it, and whether they may confirm the one that waits. */
 export async function readPolicyView(
-  { database, now }: Pick<PolicyContext, 'database' | 'now'>,
+  { database, now, settings }: Pick<PolicyContext, 'database' | 'now' | 'settings'>,
   { workspaceId, userId }: PolicyReader,
 ): Promise<PolicyStateAnswer> {
   const at = now()
   const { policy, pending } = await readPolicyState(database, workspaceId, at)
-  if (!pending) return { policy, pending: null }
+  const accounts = await listAdAccounts(database, workspaceId)
+  const active = accounts.filter(({ status }) => status === 'active')
+  const currencies = [...new Set(active.map(({ currency }) => currency))]
+  const common = { policy, wait_hours: settings.policyWaitHours, currencies }
+  if (!pending) return { ...common, pending: null }
   const { version, execution_mode, limits, changedBy } = pending
   const confirmation = { workspaceId, userId, changedBy, at }
   const denial = await findConfirmationDenial(database, confirmation)
   const names = await findActorNames(database, workspaceId, [userActor({ userId: changedBy })])
   return {
-    policy,
+    ...common,
     pending: {
       version,
       execution_mode,

@@ -1,6 +1,6 @@
 import type { ActionType, PolicyReason } from '@signalbox/contract/agents/actions.ts'
+import { formatAmount } from '@signalbox/contract/agents/amounts.ts'
 import type { QuietHours } from './account-formats.ts'
-import { formatAmount } from './account-formats.ts'
 
 /** Reasons of policy decisions. Codes are stable; messages may be reworded. */
 export const POLICY_REASON_CODES = [

@@ -5,6 +5,7 @@ import {
   BUDGET_INCREASE,
   buildBudgetProposal,
   HOSTILE_TEXTS,
+  sendDecision,
   setExecutionMode,
   startAgentActionsFixture,
   submitHostileProposal,
@@ -53,7 +54,7 @@ it('tells the people who may decide that a proposal waits', async test => {
   const { text = '' } = emails[0] ?? {}
   assert.match(
     text,
-    /^- Budget robot proposes a change \(proposal \d+\)\. Decide by 24 Nov 2026, 12:00 UTC\.$/m,
+    /^- Budget robot proposes: raise the daily budget of the campaign “Autumn collection - New customers” \d+ from €120\.00 to €135\.00 \(proposal \d+\)\. Decide by 24 Nov 2026, 12:00 UTC\.$/m,
   )
   assert.ok(text.includes(`${service.url}${path}\n`))
 })
@@ -78,8 +79,7 @@ it('tells no one about a retry, a dry run or a blocked proposal', async test => 
 it('tells no one about a proposal that was decided before the digest', async test => {
   const { agents, admin, nextDigest } = await startFixture(test)
   const path = await submitSingleActionProposal(agents)
-  await admin.client.get(path)
-  assert.equal((await admin.client.submit({ action: path, fields: APPROVE })).status, 200)
+  assert.equal((await sendDecision(admin.client, path, APPROVE)).status, 200)
   const emails = await nextDigest()
   assert.deepEqual(
     emails.filter(({ text }) => /proposes/.test(text)),
@@ -105,18 +105,21 @@ it('still asks for the actions of a proposal that wait after others were decided
     'select id from agent_actions where batch_id = $1 order by id',
     [first],
   )
-  const fields = { ...APPROVE, decision: 'reject', action_ids: String(rows[0].id) }
-  assert.equal((await admin.client.post(path, fields)).status, 200)
+  const decision = { ...APPROVE, decision: 'reject', action_ids: [rows[0].id] }
+  assert.equal((await sendDecision(admin.client, path, decision)).status, 200)
   const emails = await nextDigest()
-  assert.ok(emails.some(({ text }) => /proposes 2 changes/.test(text)))
+  assert.ok(
+    emails.some(({ text }) =>
+      /proposes: raise the daily budget .*; pause the campaign /.test(text),
+    ),
+  )
 })
 
 it('tells the person behind the agent how each action ended', async test => {
   const { agents, workspace, admin, nextDigest } = await startFixture(test, 'ask')
   const path = await submitSingleActionProposal(agents)
   await nextDigest()
-  await admin.client.get(path)
-  await admin.client.submit({ action: path, fields: APPROVE })
+  await sendDecision(admin.client, path, APPROVE)
   const emails = await nextDigest()
   assert.deepEqual(
     emails.map(({ to }) => to),
@@ -131,8 +134,7 @@ it('does not tell people about their own decisions', async test => {
   const path = await submitSingleActionProposal(agents)
   await nextDigest()
   const { client } = workspace.owner
-  await client.get(path)
-  await client.submit({ action: path, fields: { ...APPROVE, decision: 'reject' } })
+  await sendDecision(client, path, { ...APPROVE, decision: 'reject' })
   assert.deepEqual(await nextDigest(), [])
 })
 

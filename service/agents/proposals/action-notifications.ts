@@ -1,4 +1,5 @@
 import type { ActionOutcome, ActionStatus } from '@signalbox/contract/agents/actions.ts'
+import { formatAmount } from '@signalbox/contract/agents/amounts.ts'
 import type { NotificationType } from '@signalbox/contract/alerts.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
 import { plainName } from '../../runtime/util/plain-name.ts'
@@ -7,21 +8,30 @@ import {
   raiseNotification,
   withdrawNotifications,
 } from '../../workspaces/notifications/notification-store.ts'
-import { type Action, isFinal } from './action.ts'
+import { type Action, isFinal, type NewAction } from './action.ts'
 import { hasPendingActions } from './action-list-store.ts'
 import type { Batch } from './batch-store.ts'
 
 const APPROVAL_REQUESTED: NotificationType = 'approval.requested'
 
-/** Tells the people who may decide that actions of a new batch wait for them. */
+interface NewProposal {
+  batch: Batch
+  actions: readonly NewAction[]
+  /** Of the ad account. */
+  currency: string
+}
+
+/** Tells the people who may decide that actions of a new batch wait for them, and which. */
 export async function notifyApprovers(
   transaction: Transaction,
-  batch: Batch,
-  pendingCount: number,
+  { batch, actions, currency }: NewProposal,
 ): Promise<void> {
-  if (pendingCount === 0) return
+  const pending = actions.filter(({ status }) => status === 'pending')
+  if (pending.length === 0) return
   const { id, workspaceId, proposer, createdAt: at, expiresAt } = batch
-  const changes = pendingCount === 1 ? 'a change' : `${pendingCount} changes`
+  const named = pending.slice(0, CHANGES_NAMED_MAX).map(action => describeChange(action, currency))
+  const more = pending.length - named.length
+  const changes = [...named, ...(more > 0 ? [`${more} more`] : [])].join('; ')
   const together = batch.isAllOrNothing ? ', all or nothing' : ''
   await raiseNotification(transaction, {
     workspaceId,
@@ -30,11 +40,28 @@ export async function notifyApprovers(
     recipients: { permission: 'decide_actions', userId: null },
     subject: batchSubject(id),
     text:
-      `${plainName(proposer.name)} proposes ${changes} (proposal ${id}${together}). ` +
+      `${plainName(proposer.name)} proposes: ${changes} (proposal ${id}${together}). ` +
       `Decide by ${formatDateTime(expiresAt)}.`,
     path: batchPath(workspaceId, id),
     at,
   })
+}
+
+const CHANGES_NAMED_MAX = 3
+const NAME_CHARACTERS_MAX = 60
+
+/** What, from and to: in our words, with the name that the platform has, not that of the agent. */
+function describeChange(action: NewAction, currency: string): string {
+  const { type, target, before, proposed, params } = action
+  const name = before === null ? '' : ` “${plainName(before.name).slice(0, NAME_CHARACTERS_MAX)}”`
+  const entity = `${target.type.replaceAll('_', ' ')}${name} ${target.id}`
+  if (type === 'pause' || type === 'resume') return `${type} the ${entity}`
+  const verb = type === 'increase_budget' ? 'raise' : 'lower'
+  const amount = (minor: number | null | undefined) =>
+    typeof minor === 'number' ? formatAmount(minor, currency) : 'none'
+  const to = proposed?.daily_budget_minor ?? params.new_daily_budget_minor
+  const from = amount(before?.daily_budget_minor)
+  return `${verb} the daily budget of the ${entity} from ${from} to ${amount(to)}`
 }
 
 /**
@@ -103,5 +130,5 @@ function batchSubject(batchId: number) {
 }
 
 function batchPath(workspaceId: number, batchId: number): string {
-  return `/workspaces/${workspaceId}/approvals/${batchId}`
+  return `/w/${workspaceId}/approvals/${batchId}`
 }

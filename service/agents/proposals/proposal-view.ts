@@ -109,7 +109,7 @@ export function deriveBatchStatus(statuses: readonly ActionStatus[]): BatchStatu
 
 /** The page with all pending approvals of a workspace. */
 function approvalQueueUrl(origin: string, workspaceId: number): string {
-  return `${origin}/workspaces/${workspaceId}/approvals`
+  return `${origin}/w/${workspaceId}/approvals`
 }
 
 /** The page where a user decides on one batch. */

@@ -223,7 +223,7 @@ it('returns the URL of the approval page', async test => {
   const { context, propose, workspaceId, adAccountId, principal } = await stageOf(test)
   const { batch, actions } = await propose(buildProposal(RAISE, PAUSE))
   const { proposal } = toProposalResult(context, { batch, actions })
-  const queue = `${context.publicOrigin()}/workspaces/${workspaceId}/approvals`
+  const queue = `${context.publicOrigin()}/w/${workspaceId}/approvals`
   assert.deepEqual(
     { ...proposal, actions: proposal.actions.length, evidence_provenance: null },
     {

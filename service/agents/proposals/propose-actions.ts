@@ -103,7 +103,8 @@ async function propose(
   const id = await insertBatch(transaction, batch)
   if (id !== null) {
     const { actions } = input.submission
-    const saving = { batch: { ...batch, id }, submissions: actions, evaluated }
+    const { currency } = account
+    const saving = { batch: { ...batch, id }, currency, submissions: actions, evaluated }
     return saveProposal(transaction, context, saving)
   }
   // An earlier version stored the key in the meantime, without the lock of this ad account.
@@ -250,6 +251,8 @@ export function approvalExpiry(proposedAt: Date): Date {
 
 interface NewProposal {
   batch: Batch
+  /** Of its ad account. */
+  currency: string
   /** In the order of the submission. */
   submissions: readonly ActionSubmission[]
   /** In the order of execution. */
@@ -263,11 +266,13 @@ interface NewProposal {
 export async function saveProposal(
   transaction: Transaction,
   { audit }: Pick<ProposalContext, 'audit'>,
-  { batch, submissions, evaluated }: NewProposal,
+  { batch, currency, submissions, evaluated }: NewProposal,
 ): Promise<Proposal> {
   const { id: batchId, workspaceId, proposer, createdAt: at } = batch
-  const pending = evaluated.filter(({ evaluation }) => evaluation.decision === 'require_approval')
-  await notifyApprovers(transaction, batch, pending.length)
+  const created = evaluated.map(action =>
+    buildNewAction(batch, submissions.indexOf(action.submission), action),
+  )
+  await notifyApprovers(transaction, { batch, actions: created, currency })
   await audit.append(transaction, {
     workspaceId,
     at,
@@ -286,9 +291,7 @@ export async function saveProposal(
     },
   })
   const actions: Action[] = []
-  for (const evaluatedAction of evaluated) {
-    const position = submissions.indexOf(evaluatedAction.submission)
-    const action = buildNewAction(batch, position, evaluatedAction)
+  for (const action of created) {
     actions.push(await createAction(transaction, audit, { batch, action }))
   }
   actions.sort((one, other) => one.position - other.position)

@@ -141,10 +141,7 @@ it('returns a batch with its actions and derived status', async test => {
     [read.id, read.status, read.policy_decision, read.idempotency_key, read.rationale],
     [batch.id, 'pending_approval', 'block', batch.idempotencyKey, 'More of what sells.'],
   )
-  assert.match(
-    read.inbox_url,
-    new RegExp(`/workspaces/${scope.workspaceId}/approvals/${batch.id}$`),
-  )
+  assert.match(read.inbox_url, new RegExp(`/w/${scope.workspaceId}/approvals/${batch.id}$`))
   assert.deepEqual(
     read.actions.map(({ id, status }) => [id, status]),
     actions.map(({ id, status }) => [id, status]),

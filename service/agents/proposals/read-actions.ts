@@ -139,7 +139,7 @@ export async function findBatchInScope(
 
 /** Reads the receipt of a completed action. Throws a 404 refusal until it is completed. */
 export async function readReceipt(
-  { database }: ProposalContext,
+  { database }: Pick<ProposalContext, 'database'>,
   scope: ReadScope,
   actionId: unknown,
 ): Promise<DecisionReceipt> {

@@ -1,6 +1,10 @@
+import {
+  AUDIT_ACTIONS,
+  type AuditAction,
+  type AuditSubjectType,
+} from '@signalbox/contract/agents/audit-actions.ts'
 import { parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
 import { type Selectable, sql } from 'kysely'
-import { AUDIT_ACTIONS, type AuditAction, type AuditSubjectType } from '../../audit/audit-entry.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
 import type { Tables } from '../../runtime/db/tables.ts'
 import { objectOrEmpty, parseJsonObject } from '../../runtime/util/is-object.ts'

@@ -1,5 +1,6 @@
+import type { AuditAction } from '@signalbox/contract/agents/audit-actions.ts'
 import type { ActionBatchAnswer } from '@signalbox/contract/agents/proposals.ts'
-import type { AuditAction, AuditActor, AuditDetails } from '../../audit/audit-entry.ts'
+import type { AuditActor, AuditDetails } from '../../audit/audit-entry.ts'
 import type { AuditTrail } from '../../audit/audit-store.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'

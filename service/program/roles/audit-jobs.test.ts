@@ -150,7 +150,7 @@ it('tells people and systems about a changed log within minutes, once, and about
       type: `alert.audit_log_broken.${end}`,
       topic: 'audit_log',
       subject: { type: 'workspace', id: String(workspaceId) },
-      url: `${service.url}/workspaces/${workspaceId}/audit`,
+      url: `${service.url}/w/${workspaceId}/audit`,
     })),
   )
 })

@@ -1,5 +1,5 @@
+import type { AuditAction } from '@signalbox/contract/agents/audit-actions.ts'
 import { Command } from 'commander'
-import type { AuditAction } from '../../audit/audit-entry.ts'
 import { commitAudited, createAuditTrail } from '../../audit/audit-store.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
 import type { Database, Transaction } from '../../runtime/db/database.ts'

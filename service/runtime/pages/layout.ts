@@ -61,9 +61,7 @@ function accountLinks(signedInAs: string): string {
 const HASH_CHARACTERS = 16
 
 const TOKENS = fileURLToPath(import.meta.resolve('@signalbox/design/tokens.css'))
-const SHEETS = ['pages.css', 'navigation.css', 'lists.css'].map(name =>
-  join(import.meta.dirname, name),
-)
+const SHEETS = ['pages.css', 'navigation.css'].map(name => join(import.meta.dirname, name))
 
 /** The style sheet of all pages: the design tokens, then the rules that use them. */
 export const STYLESHEET = [TOKENS, ...SHEETS].map(path => readFileSync(path, 'utf8')).join('\n')
@@ -83,28 +81,4 @@ export const PASSKEY_SCRIPT_PATH = assetPath(PASSKEY_SCRIPT, 'js')
 /** The path of an asset changes with its content, so that browsers can cache it forever. */
 function assetPath(content: string, extension: string): string {
   return `/assets/${hash('sha256', content).slice(0, HASH_CHARACTERS)}.${extension}`
-}
-
-/** Runs in the browser, on the approval pages, which work without it. */
-export const SHORTCUT_SCRIPT = readFileSync(
-  join(import.meta.dirname, 'shortcuts-script.js'),
-  'utf8',
-)
-export const SHORTCUT_SCRIPT_PATH = assetPath(SHORTCUT_SCRIPT, 'js')
-
-const KEYS = {
-  queue: ['j', 'next proposal', 'k', 'previous', 'a or r', 'open it'],
-  proposal: ['j', 'next change', 'k', 'previous', 'a', 'approve', 'r', 'reject'],
-} as const
-
-/**
- * Names the shortcuts, with a button that turns them off: a letter that acts alone is in the way of
- * people who dictate (WCAG 2.2, 2.1.4). The script shows it. Returns HTML.
- */
-export function shortcutHint(page: keyof typeof KEYS): string {
-  const keys = KEYS[page]
-    .map((text, index) => (index % 2 === 0 ? html`<kbd>${text}</kbd>` : html`${text}`))
-    .join(' ')
-  return html`<p class="hint shortcuts" data-shortcuts hidden><span>Shortcuts: !${keys}.</span>
-<button type="button" class="quiet small"></button></p>`
 }

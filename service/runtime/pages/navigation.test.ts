@@ -13,7 +13,7 @@ it('links every entry in the workspace and marks the current one', () => {
   for (const { path, label } of ENTRIES) {
     assert.match(text, new RegExp(`href="${path.replace(':workspace', '7')}"[^>]*>${label}`))
   }
-  assert.match(text, /href="\/workspaces\/7\/policy" aria-current="page">Policy/)
+  assert.match(text, /href="\/w\/7\/policy" aria-current="page">Policy/)
   assert.equal(text.match(/aria-current="page"/g)?.length, 1)
   assert.match(text, /<li><a href="[^"]*"\s+aria-current="true">Agents/)
   assert.doesNotMatch(text, /class="count"/)

@@ -74,7 +74,7 @@ function entryLink(entry: NavigationEntry, navigation: WorkspaceNavigation): str
 }
 
 function isApprovals({ path }: NavigationEntry): boolean {
-  return path === '/workspaces/:workspace/approvals'
+  return path === '/w/:workspace/approvals'
 }
 
 /** More are shown as "99+". */

@@ -12,8 +12,6 @@ import {
   PASSKEY_SCRIPT,
   PASSKEY_SCRIPT_PATH,
   renderPage,
-  SHORTCUT_SCRIPT,
-  SHORTCUT_SCRIPT_PATH,
   STYLESHEET,
   STYLESHEET_PATH,
 } from './layout.ts'
@@ -136,7 +134,6 @@ const ASSETS = [
   { path: STYLESHEET_PATH, type: 'text/css', content: STYLESHEET },
   { path: PASSKEY_SCRIPT_PATH, type: 'text/javascript', content: PASSKEY_SCRIPT },
   { path: MARK_PATH, type: 'image/svg+xml', content: MARK },
-  { path: SHORTCUT_SCRIPT_PATH, type: 'text/javascript', content: SHORTCUT_SCRIPT },
 ] as const
 
 /** Makes errors pages for a browser. Programs get JSON, and so does everyone from an API. */

@@ -1,4 +1,5 @@
-import type { AuditAction, AuditActor } from '../../audit/audit-entry.ts'
+import type { AuditAction } from '@signalbox/contract/agents/audit-actions.ts'
+import type { AuditActor } from '../../audit/audit-entry.ts'
 import { type AuditedContext, commitAudited } from '../../audit/audit-store.ts'
 import type { TrackerIdentity } from '../access/tracker-store.ts'
 import { PAUSE_SENTENCES } from './destination-health.ts'

@@ -149,7 +149,7 @@ export function createAuditAlerts(context: WorkspaceAlertContext): AuditAlerts {
         transition: chain.is_intact ? 'resolved' : 'raised',
         sentence: chain.is_intact ? RESOLUTION : describeFinding(chain),
         details: { broken_at: chain.broken_at },
-        path: `/workspaces/${chain.workspaceId}/audit`,
+        path: `/w/${chain.workspaceId}/audit`,
         at,
       }),
   }

@@ -1,10 +1,11 @@
+import type { AuditAction } from '@signalbox/contract/agents/audit-actions.ts'
 import {
   NOTIFICATION_TOPICS,
   WEBHOOK_FORMATS,
   type WebhookFormat,
 } from '@signalbox/contract/session/notification-topics.ts'
 import { WorkspaceTopics } from '@signalbox/contract/session/notifications.ts'
-import type { AuditAction, AuditDetails } from '../../audit/audit-entry.ts'
+import type { AuditDetails } from '../../audit/audit-entry.ts'
 import { type AuditedContext, commitAudited } from '../../audit/audit-store.ts'
 import type { Transaction } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'

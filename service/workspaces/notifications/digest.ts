@@ -49,7 +49,7 @@ export function composeEmailDigest(digest: Digest): Omit<Email, 'to'> {
 /** The page of the rest: the approvals, or the dashboard for a digest of alerts. */
 function overviewPath({ workspaceId, notifications }: Digest): string {
   const isAlertsOnly = notifications.every(({ topic }) => isAlertTopic(topic))
-  return isAlertsOnly ? `/w/${workspaceId}` : `/workspaces/${workspaceId}/approvals`
+  return isAlertsOnly ? `/w/${workspaceId}` : `/w/${workspaceId}/approvals`
 }
 
 function subjectOf(notifications: readonly WaitingNotification[], name: string): string {

@@ -18,7 +18,7 @@ it('sends one email with a link to each person who may decide', async test => {
   const [email] = emails
   assert.equal(email?.subject, 'A proposal waits for approval: Shop')
   assert.match(email?.text ?? '', /^- Budget robot proposes a change \(proposal 7\)\.$/m)
-  assert.ok(email?.text.includes(`${service.url}/workspaces/${workspaceId}/approvals/7\n`))
+  assert.ok(email?.text.includes(`${service.url}/w/${workspaceId}/approvals/7\n`))
   assert.ok(email?.text.includes(`${service.url}/w/${workspaceId}/notifications\n`))
 })
 

@@ -43,7 +43,7 @@ it('posts a signed digest in the form of Standard Webhooks', async test => {
   assert.equal(headers['webhook-signature'], expected['webhook-signature'])
   assert.equal(headers['webhook-timestamp'], expected['webhook-timestamp'])
   const { workspaceId } = workspace
-  const url = `${service.url}/workspaces/${workspaceId}/approvals/7`
+  const url = `${service.url}/w/${workspaceId}/approvals/7`
   const common = { subject: { type: 'proposal', id: '7' }, url }
   const created_at = '2026-11-21T12:00:00.000Z'
   assert.deepEqual(JSON.parse(body), {
@@ -72,7 +72,7 @@ it('posts plain text that Slack shows and that mentions no one', async test => {
   await setWebhook('text')
   await raise({ text: '<!channel> & <https://evil.example|click> propose a change.' })
   await runJob()
-  const url = `${service.url}/workspaces/${workspace.workspaceId}/approvals/7`
+  const url = `${service.url}/w/${workspace.workspaceId}/approvals/7`
   assert.deepEqual(JSON.parse(receiver.requests[0]?.body ?? ''), {
     text:
       'Signalbox: updates in Shop\n' +

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import type { AuditAction } from '@signalbox/contract/agents/audit-actions.ts'
 import { runSimultaneously } from '../../../testing/concurrency/lock-barrier.ts'
 import { blockAuditWrites, failCommits, readAuditEntries } from '../../../testing/fixtures/audit.ts'
 import {
@@ -19,7 +20,6 @@ import {
   createTestUser,
   createTestWorkspace,
 } from '../../../testing/fixtures/users.ts'
-import type { AuditAction } from '../../audit/audit-entry.ts'
 
 const OPEN = 200
 const AT = '2026-11-21T12:00:00.000Z'

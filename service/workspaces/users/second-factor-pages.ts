@@ -56,6 +56,16 @@ interface ConfirmPage {
   errors?: FormErrors
 }
 
+/** Pages on which a person approves an agent or a device, which are sent here first. */
+const APPROVAL_PATHS = ['/oauth2/interaction/', '/oauth2/device']
+
+/** Why the person who comes from an agent has to sign in or to confirm who they are. HTML. */
+export function purposeOf(returnTo: string): string {
+  if (!APPROVAL_PATHS.some(path => returnTo.startsWith(path))) return ''
+  return html`<p>An agent asks for access to one of your ad accounts. The next page says who asks
+and what it may do. Nothing is connected until you approve it there.</p>`
+}
+
 /** Asks a signed-in user to confirm their identity before a sensitive change. */
 export function confirmPage({ user, means, returnTo, errors = {} }: ConfirmPage): string {
   const { hasPassword, hasApp, hasPasskey } = means
@@ -68,6 +78,7 @@ export function confirmPage({ user, means, returnTo, errors = {} }: ConfirmPage)
   const isForm = hasApp || (hasPassword && !hasPasskey)
   const body = html`<div class="card">
 <h1>Confirm your identity</h1>
+!${purposeOf(returnTo)}
 <p>What you are about to do needs a fresh confirmation. It counts for 15 minutes.</p>
 !${errorSummary(errors)}
 !${isForm ? form : ''}

@@ -94,6 +94,8 @@ const ROWS: Record<string, Row> = {
   revokeExecutionToken: owning,
 
   readApprovalQueue: reading,
+  countApprovals: reading,
+  listDecidedActions: reading,
   readQueuedBatch: reading,
   decideActions: deciding,
   getPolicy: reading,

@@ -9,7 +9,7 @@ import {
 } from '../../runtime/pages/form-controls.ts'
 import { renderPage } from '../../runtime/pages/layout.ts'
 import { PASSWORD_HINT } from './password-strength.ts'
-import { passkeyLink } from './second-factor-pages.ts'
+import { passkeyLink, purposeOf } from './second-factor-pages.ts'
 import type { SocialProvider } from './sign-up-policy.ts'
 
 interface SignInPage {
@@ -31,6 +31,7 @@ export function signInPage(page: SignInPage): string {
   const signUpLink = html`<p>New here? <a href="/sign-up${query}">Create an account</a></p>`
   const body = html`<div class="card">
 <h1>Sign in</h1>
+!${purposeOf(returnTo)}
 !${notice === undefined ? '' : message('success', notice)}
 !${errorSummary(errors)}
 <form method="post" action="/sign-in">
