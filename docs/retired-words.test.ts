@@ -22,7 +22,7 @@ const RETIRED: readonly { word: RegExp; use: string }[] = [
     word: /\b(doorframe|heed|kept since|taken up|rehearse|misjudged|presumption)\b/i,
     use: 'house words',
   },
-  { word: /\b(whoever|somebody|the outcome of)\b/i, use: 'plain English' },
+  { word: /\b(whoever|somebody|what became of)\b/i, use: 'plain English' },
 ]
 
 /**

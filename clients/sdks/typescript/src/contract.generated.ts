@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 b086e7409f1342761fc5c16977b2e6ba3a082fbb1f207e11976b4822f8178088). Do not edit.
+// Generated from the contract 0.5.0 (sha256 c65b61b9606fa33f343853d9c6492be1edccfc14b997cda281e909c1d7343ed7). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
