@@ -36,14 +36,14 @@ interface ChangeProps {
 export function ChangeHead({ action, batch }: ChangeProps) {
   const { type, target_entity, before } = action
   const name = before?.name ?? target_entity.name ?? null
+  const kind = ENTITY_TYPE_LABELS[target_entity.type]
   return (
     <div>
       <Title order={2} size="h4">
         {ACTION_TYPE_LABELS[type]}
       </Title>
       <Text size="sm">
-        {ENTITY_TYPE_LABELS[target_entity.type]}{' '}
-        {name !== null && <UntrustedName name={name} />}{' '}
+        {kind} {name !== null && <UntrustedName name={name} />}{' '}
         <span className="quiet">{target_entity.id}</span>
       </Text>
       <dl className="change-rows">
@@ -127,6 +127,8 @@ function OtherPending({ action, batch }: ChangeProps) {
     ({ target_entity }) => target_entity.type === type && target_entity.id === id,
   )
   if (others.length === 0) return null
+  const amountOf = ({ change_minor }: QueuedBatch['other_pending_actions'][number]) =>
+    formatAmount(change_minor, batch.currency)
   return (
     <Notice>
       Also pending for this entity:
@@ -140,8 +142,7 @@ function OtherPending({ action, batch }: ChangeProps) {
             >
               Proposal {other.batch_id}
             </WorkspaceLink>
-            : {ACTION_TYPE_LABELS[other.type]},{' '}
-            {formatAmount(other.change_minor, batch.currency)} of the day
+            : {ACTION_TYPE_LABELS[other.type]}, {amountOf(other)} of the day
           </li>
         ))}
       </ul>

@@ -151,8 +151,7 @@ export function RecentChanges({ entries }: { entries: QueuedBatchAnswer['recent_
           <li key={entry.sequence}>
             <details className="disclosure-plain">
               <summary>
-                {auditActionLabel(entry.action)},{' '}
-                <Time at={entry.at} format="absolute" />
+                {auditActionLabel(entry.action)}, <Time at={entry.at} format="absolute" />
                 {entry.actor.name !== null && (
                   <>
                     , by <UntrustedName name={entry.actor.name} />

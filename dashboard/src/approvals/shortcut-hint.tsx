@@ -10,8 +10,8 @@ export function ShortcutHint({ acts }: { acts: string }) {
     <Text size="sm" c="dimmed" className="shortcut-hint" component="div">
       {isOn && (
         <>
-          <Kbd size="xs">j</Kbd> <Kbd size="xs">k</Kbd> next and previous,{' '}
-          <Kbd size="xs">a</Kbd> <Kbd size="xs">r</Kbd> {acts}.{' '}
+          <Kbd size="xs">j</Kbd> <Kbd size="xs">k</Kbd> next, previous, <Kbd size="xs">a</Kbd>{' '}
+          <Kbd size="xs">r</Kbd> {acts}.{' '}
         </>
       )}
       <Button variant="subtle" size="compact-xs" onClick={() => setSetting(isOn ? 'off' : 'on')}>
