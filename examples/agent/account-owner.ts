@@ -40,9 +40,10 @@ export class AccountOwner {
   async decide(inboxUrl: string, decision: 'approve' | 'reject', reason: string): Promise<void> {
     const { pathname } = new URL(inboxUrl)
     expectPage(await this.#browser.get(pathname), 'the proposal')
-    const button = ['decision', decision] as const
-    const page = await this.#browser.submit({ action: pathname, fields: { reason }, button })
-    expectPage(page, 'the decision')
+    const proposal = pathname.split('/').at(-1)
+    const path = `/browser${this.#workspace}/approvals/${proposal}/decision`
+    const { status } = await this.#browser.call('POST', path, { body: { decision, reason } })
+    if (status !== 200) throw new Error(`deciding on a proposal answered ${status}`)
   }
 
   /** Revokes the newest active connection. */

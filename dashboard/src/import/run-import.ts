@@ -25,7 +25,7 @@ export interface RefusedRow {
   reason: string
 }
 
-/** What became of the rows so far. */
+/** The outcome of the rows so far. */
 export interface Progress {
   isDryRun: boolean
   isDone: boolean
