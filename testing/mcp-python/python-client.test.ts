@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { it } from 'node:test'
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import { setExecutionMode } from '../fixtures/agent-actions.ts'
 import { createMcpFixture, type McpFixture } from '../fixtures/mcp.ts'
 import { startTestService } from '../fixtures/service.ts'
@@ -53,9 +54,9 @@ it('the official Python client proposes, and reads what a person approved', {
 async function approve({ tokens }: McpFixture, inboxUrl: string): Promise<void> {
   const { client } = tokens.workspace.owner
   const { pathname } = new URL(inboxUrl)
-  await client.get(pathname)
-  const fields = { reason: 'A cent is fine.' }
-  const button = ['decision', 'approve'] as const
-  const { status, text: page } = await client.submit({ action: pathname, fields, button })
-  assert.equal(status, 200, page)
+  const [, workspaceId, proposal] = /^\/w\/(\d+)\/approvals\/(\d+)$/.exec(pathname) ?? []
+  const path = `${SESSION_API_PATH}/workspaces/${workspaceId}/approvals/${proposal}/decision`
+  const body = { decision: 'approve', reason: 'A cent is fine.' }
+  const answer = await client.call('POST', path, { body })
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
 }
