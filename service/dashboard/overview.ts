@@ -39,7 +39,6 @@ interface OverviewQuery {
 }
 
 const REASONS_MAX = 20
-const APPROVALS_MAX = 100
 const DAY_HOURS = 24
 
 /**
@@ -67,7 +66,7 @@ export async function readOverview(
       findFirstCountedHour(database, trackerId),
       listOpenAlerts(database, trackerId),
       listOpenWorkspaceAlerts(database, workspaceId),
-      countQueuedBatches(database, workspaceId, APPROVALS_MAX),
+      countQueuedBatches(database, workspaceId),
       readDestinations(context, tracker, days),
     ])
   const span = { from: from.toISOString(), to: now.toISOString() }

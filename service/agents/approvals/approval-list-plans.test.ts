@@ -12,8 +12,8 @@ import {
   recordPlans,
 } from '../../../testing/performance/query-plans.ts'
 import type { Database } from '../../runtime/db/database.ts'
-import { countPendingApprovals } from '../../workspaces/users/ad-account-store.ts'
 import { findDecidedActions } from '../proposals/action-list-store.ts'
+import { countQueuedBatches } from '../proposals/batch-store.ts'
 
 const STAGES = [
   { count: 2_000, isAnalyzed: false },
@@ -49,7 +49,7 @@ it('reads only what a page of decided actions and the count of pending ones need
 
 function statements(workspaceId: number) {
   return {
-    'count pending approvals': (database: Database) => countPendingApprovals(database, workspaceId),
+    'count pending approvals': (database: Database) => countQueuedBatches(database, workspaceId),
     'first page of decided actions': (database: Database) =>
       findDecidedActions(database, { workspaceId, before: null, limit: 50 }),
     'a page in the middle': (database: Database) =>

@@ -13,7 +13,6 @@ import { findActorNames } from '../../audit/audit-name-store.ts'
 import { readRecentAudit } from '../../audit/read-audit.ts'
 import { Validator } from '../../runtime/http/validator.ts'
 import { parseRowId } from '../../runtime/util/ids.ts'
-import { countPendingApprovals } from '../../workspaces/users/ad-account-store.ts'
 import type { CurrentUser } from '../../workspaces/users/session-store.ts'
 import type { Membership } from '../../workspaces/users/workspace-store.ts'
 import { requireRole, userActor } from '../../workspaces/users/workspaces.ts'
@@ -25,6 +24,7 @@ import { findDecidedActions, findOtherPendingActions } from '../proposals/action
 import { findActionsOfBatch, orderForExecution } from '../proposals/action-store.ts'
 import { findUsage } from '../proposals/ad-account-store.ts'
 import {
+  countQueuedBatches,
   findQueuedBatch,
   findQueuedBatches,
   type QueuedBatchRow,
@@ -259,5 +259,5 @@ export async function countApprovals(
   { user, workspaceId: given }: Omit<DecisionRequest, 'batchId'>,
 ): Promise<number> {
   const { workspaceId } = await findReader(context, user, given)
-  return countPendingApprovals(context.database, workspaceId)
+  return countQueuedBatches(context.database, workspaceId)
 }

@@ -1,6 +1,6 @@
 import type { PolicyDecision } from '@signalbox/contract/agents/actions.ts'
 import type { EvidenceProvenance, TargetSource } from '@signalbox/contract/agents/evidence.ts'
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Transaction } from '../../runtime/db/database.ts'
 import type { Tables } from '../../runtime/db/tables.ts'
 import type { Action, ActionProposer } from './action.ts'
@@ -205,19 +205,24 @@ export async function findQueuedBatches(
   return rows.map(toQueuedBatchRow)
 }
 
-/** How many batches of a workspace have pending actions, up to `limit`. */
+/** Pages show "99+". */
+const QUEUED_COUNT_MAX = 100
+
+/**
+ * How many batches of a workspace have pending actions, at most 100. The status is a literal,
+ * because a plan for any parameter could not use the partial index.
+ */
 export async function countQueuedBatches(
-  { query }: Transaction,
+  { query }: Pick<Transaction, 'query'>,
   workspaceId: number,
-  limit: number,
 ): Promise<number> {
   const rows = await query
     .selectFrom('agent_actions')
     .select('batch_id')
     .distinct()
     .where('workspace_id', '=', workspaceId)
-    .where('status', '=', 'pending')
-    .limit(limit)
+    .where(sql<boolean>`status = 'pending'`)
+    .limit(QUEUED_COUNT_MAX)
     .execute()
   return rows.length
 }

@@ -1,4 +1,4 @@
-import Type, { type TArray, type TObject, type TProperties, type TSchema } from 'typebox'
+import Type, { type TObject, type TProperties, type TSchema } from 'typebox'
 import { Refusal } from '../http/refusal.ts'
 import type { ServiceApp } from '../http/service-app.ts'
 import { isStorableText, VALID_TEXT } from '../http/validator.ts'
@@ -36,14 +36,9 @@ export function formSecret() {
   return Type.String({ isSecret: true })
 }
 
-/** Checkboxes of one name. */
-export function formChoices() {
-  return Type.Array(Type.String())
-}
-
 /** All text, also of fields that are numbers in a body. */
 export type FormValues<Fields extends TProperties> = {
-  [Name in keyof Fields]: Fields[Name] extends TArray ? string[] : string
+  [Name in keyof Fields]: string
 }
 
 /**
@@ -57,7 +52,7 @@ export function readForm<Fields extends TProperties>(
   const form = body instanceof URLSearchParams ? body : new URLSearchParams()
   const values = Object.entries(properties).map(([name, field]) => [
     name,
-    'items' in field ? form.getAll(name) : readField(form.get(name) ?? '', field),
+    readField(form.get(name) ?? '', field),
   ])
   return Object.fromEntries(values)
 }

@@ -6,78 +6,26 @@ export type FormErrors = Record<string, string>
 export interface TextField {
   name: string
   label: string
-  type?: 'text' | 'email' | 'password' | 'time'
+  type?: 'text' | 'email' | 'password'
   value?: string
   hint?: string
   errors?: FormErrors
   /** See https://html.spec.whatwg.org/#autofill; password managers use it. */
   autocomplete?: string
   charactersMax?: number
-  isOptional?: boolean
-  /** Shows the number keys on a phone. */
-  isNumeric?: boolean
 }
 
 /** A labeled text field. Screen readers announce its hint and its error. Returns HTML. */
 export function textField(field: TextField): string {
   const { name, label, type = 'text', value = '', autocomplete = 'off', charactersMax } = field
+  const inputMode = type === 'email' ? ' inputmode="email" spellcheck="false"' : ''
   const length = charactersMax ? html` maxlength="${charactersMax}"` : ''
-  const required = field.isOptional ? '' : ' required'
   return html`<div class="field">
 <label for="${name}">${label}</label>
 !${fieldMessages(field)}
-<input id="${name}" name="${name}" type="${type}" value="${value}"!${required}
-autocomplete="${autocomplete}"!${length}!${inputModeAttributes(field)}!${ariaAttributes(field)}>
+<input id="${name}" name="${name}" type="${type}" value="${value}" required
+autocomplete="${autocomplete}"!${length}!${inputMode}!${ariaAttributes(field)}>
 </div>`
-}
-
-function inputModeAttributes({ type, isNumeric }: TextField): string {
-  if (type === 'email') return ' inputmode="email" spellcheck="false"'
-  return isNumeric ? ' inputmode="decimal"' : ''
-}
-
-/** A labeled text area. Returns HTML. */
-export function textArea(field: Omit<TextField, 'type' | 'autocomplete' | 'isNumeric'>): string {
-  const { name, label, value = '', charactersMax, isOptional } = field
-  const length = charactersMax ? html` maxlength="${charactersMax}"` : ''
-  const required = isOptional ? '' : ' required'
-  // HTML parsers drop one line break after the tag, so one is added.
-  return html`<div class="field">
-<label for="${name}">${label}</label>
-!${fieldMessages(field)}
-<textarea id="${name}" name="${name}" rows="3"!${required}!${length}!${ariaAttributes(field)}>
-${value}</textarea>
-</div>`
-}
-
-export interface Choice {
-  type: 'radio' | 'checkbox'
-  name: string
-  value: string
-  isChosen: boolean
-  /** The HTML of its label. */
-  content: string
-}
-
-/** A radio button or checkbox whose whole row is clickable. Returns HTML. */
-export function choiceOption({ type, name, value, isChosen, content }: Choice): string {
-  return html`<label class="choice">
-<input type="${type}" name="${name}" value="${value}"!${isChosen ? ' checked' : ''}>
-<span>!${content}</span>
-</label>`
-}
-
-/** Choices under one question, with a hint and an error. Returns HTML. */
-export function choiceGroup(
-  group: FieldMessages & { label: string; choices: readonly string[] },
-): string {
-  const { name, label, choices } = group
-  // A group has no `aria-invalid` (WAI-ARIA 1.2, 6.6.11); the description announces its error.
-  return html`<fieldset id="${name}" tabindex="-1"!${describedByAttribute(group)}>
-<legend>${label}</legend>
-!${fieldMessages(group)}
-!${choices.join('')}
-</fieldset>`
 }
 
 export interface EmailField {
@@ -106,34 +54,6 @@ export function passwordField({ isNew = false, ...more }: PasswordField): string
   const field = { name: 'password', label: 'Password', type: 'password' } as const
   const autocomplete = isNew ? 'new-password' : 'current-password'
   return textField({ ...field, autocomplete, ...more })
-}
-
-export interface SelectField {
-  name: string
-  label: string
-  options: readonly (readonly [value: string, label: string])[]
-  value?: string
-  hint?: string
-  errors?: FormErrors
-}
-
-/** A labeled drop-down list. Returns HTML. */
-export function selectField(field: SelectField): string {
-  const { name, label, options, value } = field
-  return html`<div class="field">
-<label for="${name}">${label}</label>
-!${fieldMessages(field)}
-<select id="${name}" name="${name}"!${ariaAttributes(field)}>!${optionList(options, value)}</select>
-</div>`
-}
-
-/** The options of a `select`. Returns HTML. */
-function optionList(options: SelectField['options'], value?: string): string {
-  const items = options.map(([key, text]) => {
-    const selected = key === value ? ' selected' : ''
-    return html`<option value="${key}"!${selected}>${text}</option>`
-  })
-  return items.join('')
 }
 
 /** A short status label. Its color repeats what the label says. Returns HTML. */

@@ -13,8 +13,6 @@ interface Page {
   signedInAs?: string | undefined
   /** For lists. Forms are narrow. */
   isWide?: boolean
-  /** The navigation beside the page. HTML. */
-  navigation?: string
   /** The path of a script of this site. The page's headers must allow it. */
   script?: string
 }
@@ -24,7 +22,7 @@ interface Page {
  * inline style, because the content security policy is strict. Only passkeys need a script.
  */
 export function renderPage(page: Page): string {
-  const { title, body, signedInAs, isWide = false, navigation, script } = page
+  const { title, body, signedInAs, isWide = false, script } = page
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -36,13 +34,12 @@ export function renderPage(page: Page): string {
 <link rel="stylesheet" href="${STYLESHEET_PATH}">
 !${script === undefined ? '' : html`<script type="module" src="${script}"></script>`}
 </head>
-<body!${navigation === undefined ? '' : ' class="framed"'}>
+<body>
 <a class="skip" href="#content">Skip to the content</a>
 <header class="site">
 <a class="brand" href="/">Signalbox</a>
 !${signedInAs === undefined ? '' : accountLinks(signedInAs)}
 </header>
-!${navigation ?? ''}
 <main id="content"!${isWide ? ' class="wide"' : ''}>
 !${body}
 </main>
@@ -61,10 +58,10 @@ function accountLinks(signedInAs: string): string {
 const HASH_CHARACTERS = 16
 
 const TOKENS = fileURLToPath(import.meta.resolve('@signalbox/design/tokens.css'))
-const SHEETS = ['pages.css', 'navigation.css'].map(name => join(import.meta.dirname, name))
+const PAGES = join(import.meta.dirname, 'pages.css')
 
 /** The style sheet of all pages: the design tokens, then the rules that use them. */
-export const STYLESHEET = [TOKENS, ...SHEETS].map(path => readFileSync(path, 'utf8')).join('\n')
+export const STYLESHEET = [TOKENS, PAGES].map(path => readFileSync(path, 'utf8')).join('\n')
 export const STYLESHEET_PATH = assetPath(STYLESHEET, 'css')
 
 /** The icon of every page, of the dashboard too. */

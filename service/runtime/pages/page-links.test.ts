@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { Notices } from './navigation.ts'
+import { Notices } from './page-links.ts'
 
 const NOTICES = new Notices({ saved: 'It is saved.', removed: 'It is removed.' })
 

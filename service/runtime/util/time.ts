@@ -43,21 +43,6 @@ const DATE_TIME_FORMAT = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
 })
 
-/** Formats the time left until something expires. */
-export function formatTimeLeft(expiresAt: Date, now: Date): string {
-  const seconds = Math.floor((expiresAt.getTime() - now.getTime()) / 1_000)
-  if (seconds <= 0) return `Expired ${formatDateTime(expiresAt)}`
-  return `${formatDuration(seconds)} left, until ${formatDateTime(expiresAt)}`
-}
-
-/** Rounds down, so that the text never promises too much time. */
-function formatDuration(seconds: number): string {
-  if (seconds >= 2 * DAY_SECONDS) return `${Math.floor(seconds / DAY_SECONDS)} days`
-  if (seconds >= 2 * HOUR_SECONDS) return `${Math.floor(seconds / HOUR_SECONDS)} hours`
-  if (seconds >= 2 * MINUTE_SECONDS) return `${Math.floor(seconds / MINUTE_SECONDS)} minutes`
-  return 'Less than two minutes'
-}
-
 /** Formats a day for people, in UTC: `24 Nov 2026`. */
 export function formatDate(moment: Date): string {
   return DATE_FORMAT.format(moment)

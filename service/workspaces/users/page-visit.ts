@@ -1,8 +1,8 @@
 import { PageQuery } from '@signalbox/contract/session/session-operation.ts'
 import Type from 'typebox'
-import { readPathParameters, Validator } from '../../runtime/http/validator.ts'
+import { Validator } from '../../runtime/http/validator.ts'
 import { formText, readForm, safeReturnPath } from '../../runtime/pages/form-body.ts'
-import { Notices } from '../../runtime/pages/navigation.ts'
+import { Notices } from '../../runtime/pages/page-links.ts'
 import { parseRowId } from '../../runtime/util/ids.ts'
 import { objectOrEmpty } from '../../runtime/util/is-object.ts'
 import { DAY_SECONDS } from '../../runtime/util/time.ts'
@@ -71,36 +71,13 @@ export function forSignedIn(
   }
 }
 
-/** The workspace ID comes from the path and is not validated yet. */
-export interface WorkspacePageRequest {
-  user: CurrentUser
-  workspaceId: string
-}
-
-interface WorkspacePageExchange {
-  request: SignInCheck['request'] & { params: unknown }
-  reply: SignInCheck['reply'] & Pick<PageReply, 'header'>
-  /** Where to return after signing in. By default, the requested page. */
-  returnTo?: string
-}
-
-/** As `requireSignIn`, for a page of a workspace. */
-export async function requirePageSession(
-  context: SessionContext,
-  { request, reply, returnTo = request.url }: WorkspacePageExchange,
-): Promise<WorkspacePageRequest | null> {
-  const user = await requireSignIn(context, { request, reply, returnTo })
-  if (user) rememberWorkspace(context, { request, reply })
-  return user && { user, workspaceId: readWorkspaceParam(request) }
-}
-
 const LAST_WORKSPACE = 'last-workspace'
 const LAST_WORKSPACE_SECONDS = 365 * DAY_SECONDS
 
 /** Keeps the workspace of a page in a cookie, so that the start page opens it again. */
 function rememberWorkspace(
   { publicOrigin }: SessionContext,
-  { request, reply }: Pick<WorkspacePageExchange, 'request' | 'reply'>,
+  { request, reply }: Pick<SignedInRequest, 'request' | 'reply'>,
 ): void {
   const { workspace } = objectOrEmpty(request.params)
   const value = String(parseRowId(workspace))
@@ -142,11 +119,6 @@ export async function requireSignIn(
   if (!user.mustChangePassword || path === FIRST_PASSWORD_PATH) return user
   reply.redirect(FIRST_PASSWORD_PATH, SEE_OTHER)
   return null
-}
-
-/** The workspace in the path, not validated. */
-export function readWorkspaceParam({ params }: { params: unknown }): string {
-  return readPathParameters(params, 'workspace').workspace
 }
 
 /** Redirects after a form (post/redirect/get), so that reloading does not submit it again. */

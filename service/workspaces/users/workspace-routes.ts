@@ -1,5 +1,7 @@
+import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import { WorkspaceSubmission } from '@signalbox/contract/session/users.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
+import { readPathParameters } from '../../runtime/http/validator.ts'
 import { readForm, toFormErrors } from '../../runtime/pages/form-body.ts'
 import type { FormErrors } from '../../runtime/pages/form-controls.ts'
 import { listOwnInvitations } from './invitations.ts'
@@ -8,7 +10,6 @@ import {
   NOTICES,
   PUBLIC,
   readPageNumber,
-  readWorkspaceParam,
   SIGNED_IN,
   type SignedInRequest,
   seeOther,
@@ -33,23 +34,45 @@ export function workspaceRoutes(app: ServiceApp, context: UsersContext): void {
     SIGNED_IN,
     page(visit => postWorkspace(context, visit)),
   )
-  for (const [before, now] of Object.entries(MOVED_PAGES)) {
+  movedPageRoutes(app)
+}
+
+/** The addresses below /workspaces/:workspace that answers, emails and bookmarks have. */
+function movedPageRoutes(app: ServiceApp): void {
+  for (const [before, { to, keepsQuery = false }] of Object.entries(MOVED_PAGES)) {
     app.get(`/workspaces/:workspace${before}`, PUBLIC, async (request, reply) => {
-      const workspace = encodeURIComponent(readWorkspaceParam(request))
-      return seeOther(reply, `/w/${workspace}${now}`)
+      const path = to.replaceAll(/:(\w+)/g, (_, name) =>
+        encodeURIComponent(readPathParameters(request.params, name)[name] ?? ''),
+      )
+      const [, query] = request.url.split('?', 2)
+      return seeOther(reply, keepsQuery && query !== undefined ? `${path}?${query}` : path)
     })
   }
 }
 
-/** Addresses below /workspaces/:workspace that emails and bookmarks have, and the new ones. */
-const MOVED_PAGES = {
-  '': '',
-  '/ad-accounts': '/ad-accounts',
-  '/people': '/people',
-  '/connections': '/agents',
-  '/tokens': '/tokens',
-  '/notifications': '/notifications',
-} as const
+interface MovedPage {
+  to: string
+  /** Its query means the same there. */
+  keepsQuery?: boolean
+}
+
+const MOVED_PAGES: Record<string, MovedPage> = {
+  '': { to: '/w/:workspace' },
+  '/ad-accounts': { to: '/w/:workspace/ad-accounts' },
+  '/people': { to: '/w/:workspace/people' },
+  '/connections': { to: '/w/:workspace/agents' },
+  '/tokens': { to: '/w/:workspace/tokens' },
+  '/notifications': { to: '/w/:workspace/notifications' },
+  '/approvals': { to: '/w/:workspace/approvals', keepsQuery: true },
+  '/approvals/:batch': { to: '/w/:workspace/approvals/:batch', keepsQuery: true },
+  '/policy': { to: '/w/:workspace/policy', keepsQuery: true },
+  '/audit': { to: '/w/:workspace/audit', keepsQuery: true },
+  '/audit/verify': { to: '/w/:workspace/audit', keepsQuery: true },
+  '/audit/export': {
+    to: `${SESSION_API_PATH}/workspaces/:workspace/audit/export`,
+    keepsQuery: true,
+  },
+}
 
 async function showWorkspaces(
   context: UsersContext,

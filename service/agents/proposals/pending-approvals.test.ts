@@ -5,13 +5,13 @@ import {
   startAgentActionsFixture,
 } from '../../../testing/fixtures/agent-actions.ts'
 import { createTestWorkspace } from '../../../testing/fixtures/users.ts'
-import { countPendingApprovals } from './ad-account-store.ts'
+import { countQueuedBatches } from './batch-store.ts'
 
 it('counts proposals that wait for a decision, not their changes, in one workspace', async test => {
   const fixture = await startAgentActionsFixture(test)
   const { database } = fixture.service
   const { workspaceId } = fixture.workspace
-  const count = (workspace: number) => countPendingApprovals(database, workspace)
+  const count = (workspace: number) => countQueuedBatches(database, workspace)
   assert.equal(await count(workspaceId), 0)
   const target = (position: number) => ({ type: 'campaign', id: fixture.entityId(position) })
   const pause = { type: 'pause', params: {}, target_entity: target(2), rationale: 'Old.' }
