@@ -1,7 +1,7 @@
-import type { IngestionNotice } from '@signalbox/contract/submissions.ts'
+import type { EventSubmission, IngestionNotice } from '@signalbox/contract/submissions.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { SelectedPlatforms } from '../platforms/registry.ts'
-import { draftEvent } from './event-draft.ts'
+import { draftEvent, type EventDraft } from './event-draft.ts'
 import { buildNotices } from './ingestion-notices.ts'
 import { redactSubmission } from './redact-submission.ts'
 import { validateSubmission } from './validate-submission.ts'
@@ -25,31 +25,37 @@ const DRY_RUN_TRACKER_ID = 'dry-run'
 const makeToken = () => 'redacted'
 const TOKENS = { order: makeToken, text: makeToken }
 
+/** An event as acceptance would draft it, of which nothing is stored. Throws the same refusals. */
+export function draftDryRun(
+  body: unknown,
+  input: Parameters<typeof validateSubmission>[1],
+): { draft: EventDraft; submission: EventSubmission } {
+  const { platforms, receivedAt } = input
+  const { submission, ...validated } = validateSubmission(body, input)
+  const { submission: redacted, ...found } = redactSubmission(submission, TOKENS)
+  const bodyDigest = Buffer.alloc(0)
+  const draft = draftEvent(redacted, {
+    ...validated,
+    freeText: { ...found, lookup: {}, bodyDigest, earlierBodyDigest: null },
+    trackerId: DRY_RUN_TRACKER_ID,
+    platforms,
+    receivedAt,
+  })
+  return { draft, submission }
+}
+
 /** Applies the service's own rules, so that a dry run and the real one never differ. */
 export function checkEvent(
   event: Record<string, unknown>,
   { platforms, now }: { platforms: SelectedPlatforms; now: Date },
 ): EventCheck {
   try {
-    const { submission, ...validated } = validateSubmission(event, {
-      platforms,
-      idempotencyKey: undefined,
-      receivedAt: now,
-    })
-    const { eventTime, decision } = validated
+    const received = { platforms, idempotencyKey: undefined, receivedAt: now }
+    const { draft, submission } = draftDryRun(event, received)
     const source = (submission.action_source ?? 'website').toLowerCase()
-    const ageSeconds = (now.getTime() - eventTime.getTime()) / 1_000
-    const isWithheld = decision.outcome !== 'granted'
+    const ageSeconds = (now.getTime() - draft.eventTime.getTime()) / 1_000
+    const isWithheld = draft.decision.outcome !== 'granted'
     const isPastWindow = !isWithheld && ageSeconds > platforms.default.windowSeconds(source)
-    const { submission: stored, ...found } = redactSubmission(submission, TOKENS)
-    const bodyDigest = Buffer.alloc(0)
-    const draft = draftEvent(stored, {
-      ...validated,
-      freeText: { ...found, lookup: {}, bodyDigest, earlierBodyDigest: null },
-      platforms,
-      trackerId: DRY_RUN_TRACKER_ID,
-      receivedAt: now,
-    })
     return { isValid: true, errors: {}, isPastWindow, isWithheld, notices: buildNotices(draft) }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error

@@ -3,9 +3,8 @@ import { isObject } from '../../runtime/util/is-object.ts'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
 import type { ConsentSettings } from '../consent/consent-signal.ts'
 import { describeRedactedMembers } from '../events/free-text.ts'
-import { draftEvent, type EventDraft } from '../ingestion/event-draft.ts'
-import { redactSubmission } from '../ingestion/redact-submission.ts'
-import { validateSubmission } from '../ingestion/validate-submission.ts'
+import { draftDryRun } from '../ingestion/check-event.ts'
+import type { EventDraft } from '../ingestion/event-draft.ts'
 import type { SelectedPlatforms } from '../platforms/registry.ts'
 
 interface SandboxEventInput {
@@ -15,11 +14,6 @@ interface SandboxEventInput {
   idempotencyKey: string | undefined
   receivedAt: Date
 }
-
-/** A draft needs a tracker ID; this one is discarded. */
-const SANDBOX_TRACKER_ID = 'sandbox'
-/** Production makes tokens; here nothing is stored. */
-const makeToken = () => 'redacted'
 
 /**
  * Validates a submission as createEvent does, without storing it, and describes the result. Throws
@@ -34,26 +28,12 @@ export function validateEvent({
 }: SandboxEventInput): SandboxEventResult {
   const isBasisAssumed = isBasisMissing(body)
   const completed = isBasisAssumed ? { ...body, consent_basis: 'consent' } : body
-  const { submission, ...validated } = validateSubmission(completed, {
-    platforms,
-    idempotencyKey,
-    receivedAt,
-    settings,
-  })
-  const tokens = { order: makeToken, text: makeToken }
-  const { submission: redactedSubmission, ...found } = redactSubmission(submission, tokens)
-  const bodyDigest = Buffer.alloc(0)
-  const draft = draftEvent(redactedSubmission, {
-    freeText: { ...found, lookup: {}, bodyDigest, earlierBodyDigest: null },
-    trackerId: SANDBOX_TRACKER_ID,
-    platforms,
-    receivedAt,
-    ...validated,
-  })
+  const received = { platforms, idempotencyKey, receivedAt, settings }
+  const { draft } = draftDryRun(completed, received)
   return {
     sandbox: true,
     accepted: true,
-    event_id: validated.eventId,
+    event_id: draft.eventId,
     status: 'validated',
     persisted: false,
     provider_delivery: false,
