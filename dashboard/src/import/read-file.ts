@@ -1,4 +1,4 @@
-import type { TextLine } from '@signalbox/cli/src/import/read-csv.ts'
+import { readLines, type TextLine } from '@signalbox/cli/src/import/text-lines.ts'
 
 /** A file that a person chose. It stays in the browser: only its rows are sent, as events. */
 export interface ChosenFile {
@@ -10,7 +10,6 @@ export interface ChosenFile {
 }
 
 const FILE_BYTES_MAX = 64 * 1_048_576
-const LINE_BYTES_MAX = 1_048_576
 const LINE_FEED = 0x0a
 
 /** Throws for a file that is too large to be held in memory. */
@@ -24,29 +23,6 @@ export async function openFile(file: File): Promise<ChosenFile> {
     name: file.name,
     digest: Array.from(digest, byte => byte.toString(16).padStart(2, '0')).join(''),
     lineCount: bytes.reduce((count, byte) => (byte === LINE_FEED ? count + 1 : count), 0),
-    lines: () => readLines(bytes),
-  }
-}
-
-async function* readLines(bytes: Uint8Array): AsyncGenerator<TextLine> {
-  let from = 0
-  for (let number = 1; from < bytes.length; number += 1) {
-    const found = bytes.indexOf(LINE_FEED, from)
-    const until = found === -1 ? bytes.length : found
-    yield decodeLine(bytes.subarray(from, until), number)
-    from = until + 1
-  }
-}
-
-/** Null with its reason for a line that is too long or no UTF-8. */
-function decodeLine(bytes: Uint8Array, number: number): TextLine {
-  if (bytes.length > LINE_BYTES_MAX) {
-    return { number, text: null, problem: 'The line is longer than 1 MiB.' }
-  }
-  try {
-    const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: number !== 1 })
-    return { number, text: decoder.decode(bytes).replace(/\r$/, ''), problem: '' }
-  } catch {
-    return { number, text: null, problem: 'The line is not UTF-8.' }
+    lines: () => readLines([bytes]),
   }
 }

@@ -10,8 +10,9 @@ import { checkLines } from './dry-run.ts'
 import { formatTally } from './format-tally.ts'
 import { type CountedLoss, ImportTally } from './import-tally.ts'
 import { readEvents } from './read-events.ts'
-import { openSource, readLines } from './read-source.ts'
+import { openSource } from './read-source.ts'
 import { type LineCounts, RefusedFile, sendLines } from './send-lines.ts'
+import { readLines } from './text-lines.ts'
 import { waitForLines } from './wait-for-lines.ts'
 
 interface ImportOptions extends CreateOptions {
@@ -47,7 +48,7 @@ export async function importFile(
   const { defaults, delimiter, map = [] } = options
   const givesConsent = defaults.has('consent.captured_at')
   const read = readEvents(
-    { name: source.name, lines: readLines(source) },
+    { name: source.name, lines: readLines(source.read()) },
     { format, map, formats: readFormats(options), delimiter, tally, givesConsent },
   )
   const lines = completeLines(read, { digest: source.digest, defaults, tally })

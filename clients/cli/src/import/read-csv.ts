@@ -1,13 +1,6 @@
 import { CsvError, parse } from 'csv-parse/sync'
 import { createUsageError } from '../cli-error.ts'
-
-/** A line of a file, from 1. */
-export interface TextLine {
-  number: number
-  /** Null when it cannot be read; `problem` says why. */
-  text: string | null
-  problem: string
-}
+import type { TextLine } from './text-lines.ts'
 
 /** A row of a CSV file, or a line that cannot be read as one. */
 export type CsvRow =

@@ -4,7 +4,8 @@ import type { EventBody } from '../event-fields.ts'
 import type { CellFormats } from './cell-formats.ts'
 import type { ImportTally } from './import-tally.ts'
 import { type ColumnMapping, mapColumns } from './map-columns.ts'
-import { type CsvRow, CsvRows, type TextLine } from './read-csv.ts'
+import { type CsvRow, CsvRows } from './read-csv.ts'
+import type { TextLine } from './text-lines.ts'
 
 /** A line with its event, or with what is wrong with it. */
 export type EventLine =

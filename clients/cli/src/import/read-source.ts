@@ -3,7 +3,6 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { CliError, createUsageError } from '../cli-error.ts'
 import type { CliHost } from '../host.ts'
-import type { TextLine } from './read-csv.ts'
 
 /** A file that is read twice: for its digest, and for its lines. */
 export interface Source {
@@ -69,47 +68,4 @@ async function digest(chunks: AsyncIterable<Buffer>) {
     last = chunk.at(-1) ?? last
   }
   return { digest: hash.digest('hex'), lineCount: lineCount + (last === 0x0a ? 0 : 1) }
-}
-
-const LINE_BYTES_MAX = 1_048_576
-
-/** The lines of a file. One that is too long or no UTF-8 is a problem of its own. */
-export async function* readLines({ read }: Pick<Source, 'read'>): AsyncGenerator<TextLine> {
-  let number = 0
-  let parts: Buffer[] = []
-  let bytes = 0
-  const finish = (): TextLine => {
-    number += 1
-    const whole = Buffer.concat(parts)
-    const isTooLong = bytes > LINE_BYTES_MAX
-    parts = []
-    bytes = 0
-    return isTooLong
-      ? { number, text: null, problem: 'The line is longer than 1 MiB.' }
-      : decodeLine(whole, number)
-  }
-  const add = (part: Buffer) => {
-    bytes += part.length
-    if (bytes <= LINE_BYTES_MAX) parts.push(part)
-    else parts = []
-  }
-  for await (const chunk of read()) {
-    let from = 0
-    for (let at = chunk.indexOf(0x0a); at !== -1; at = chunk.indexOf(0x0a, from)) {
-      add(chunk.subarray(from, at))
-      from = at + 1
-      yield finish()
-    }
-    add(chunk.subarray(from))
-  }
-  if (bytes > 0) yield finish()
-}
-
-function decodeLine(bytes: Buffer, number: number): TextLine {
-  try {
-    const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: number !== 1 })
-    return { number, text: decoder.decode(bytes).replace(/\r$/, ''), problem: '' }
-  } catch {
-    return { number, text: null, problem: 'The line is not UTF-8.' }
-  }
 }
