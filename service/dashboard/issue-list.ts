@@ -4,8 +4,8 @@ import { isUuid } from '../runtime/util/ids.ts'
 import { subtractDays } from '../runtime/util/time.ts'
 import {
   countIssuesByDay,
-  type IssueCount,
   type IssueKey,
+  issueKeyOf,
   listIssueCounts,
 } from '../signals/delivery/issue-list-store.ts'
 import {
@@ -20,7 +20,6 @@ import { countPageOnlyWithdrawals } from '../signals/reports/withdrawal-count-st
 import type { DashboardContext } from './dashboard-context.ts'
 
 export const LISTED_MAX = 100
-const NO_CODE = -1
 
 /** What an issue is about: refusals by one rule, or deliveries with one cause. */
 export type IssueSubject = ({ kind: 'refusal' } & RefusalKey) | ({ kind: 'delivery' } & IssueKey)
@@ -97,14 +96,17 @@ export async function readIssues(
     countPageOnlyWithdrawals(database, { trackerId, from: new Date(start) }),
     listIssueStates(database, trackerId),
   ])
-  const subjects = counts.map(subjectOfCount)
-  const trend = await countIssuesByDay(database, { trackerId, from, issues: subjects })
+  const trend = await countIssuesByDay(database, {
+    trackerId,
+    from,
+    issues: counts.map(issueKeyOf),
+  })
   const byKey = Map.groupBy(trend, day => formatIssueKey({ kind: 'delivery', ...day }))
   return {
     from: start,
     page_only_withdrawals: withdrawals,
-    issues: counts.map((count, index) => {
-      const subject = subjects[index] ?? subjectOfCount(count)
+    issues: counts.map(count => {
+      const subject: IssueSubject = { kind: 'delivery', ...issueKeyOf(count) }
       const own = byKey.get(formatIssueKey(subject)) ?? []
       return {
         destination_id: count.destinationId,
@@ -124,18 +126,6 @@ export async function readIssues(
   }
 }
 
-function subjectOfCount(count: IssueCount): IssueSubject & { kind: 'delivery' } {
-  const { destinationId, code, subcode, reason } = count
-  return {
-    kind: 'delivery',
-    destinationId,
-    class: storedText(count.class),
-    code: code ?? NO_CODE,
-    subcode: subcode ?? NO_CODE,
-    reason: reason === null ? '' : storedText(reason),
-  }
-}
-
 interface RefusalListQuery {
   trackerId: string
   from: Date
@@ -150,8 +140,7 @@ export async function readRefusals(
 ): Promise<RefusalList> {
   const listed = { trackerId, from, limit: LISTED_MAX }
   const causes = given.causes ?? (await listRefusalCauses(database, listed))
-  const subjects = causes.map(subjectOfRefusal)
-  const chosen = { trackerId, from, causes: subjects }
+  const chosen = { trackerId, from, causes: causes.map(refusalKeyOf) }
   const [days, values, states] = await Promise.all([
     countRefusalsByDay(database, chosen),
     sumRefusalValues(database, chosen),
@@ -161,8 +150,8 @@ export async function readRefusals(
     row.status === subject.status && row.field === subject.field && row.rule === subject.rule
   return {
     from: from.toISOString(),
-    refusals: causes.map((cause, index) => {
-      const subject = subjects[index] ?? subjectOfRefusal(cause)
+    refusals: causes.map(cause => {
+      const subject = { kind: 'refusal' as const, ...refusalKeyOf(cause) }
       return {
         status: cause.status,
         field: cause.field === '' ? null : cause.field,
@@ -189,8 +178,6 @@ export async function readRefusals(
   }
 }
 
-function subjectOfRefusal({ status, field, rule }: RefusalCause): IssueSubject & {
-  kind: 'refusal'
-} {
-  return { kind: 'refusal', status, field, rule: storedText(rule) }
+function refusalKeyOf({ status, field, rule }: RefusalCause): RefusalKey {
+  return { status, field, rule: storedText(rule) }
 }

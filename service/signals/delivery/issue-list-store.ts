@@ -1,4 +1,4 @@
-import { parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
+import { parseStored, type Stored, storedText } from '@signalbox/contract/closed-set.ts'
 import {
   FAILURE_CLASSES,
   type FailureClass,
@@ -87,6 +87,17 @@ export interface IssueKey {
   code: number
   subcode: number
   reason: string
+}
+
+export function issueKeyOf(count: IssueCount): IssueKey {
+  const { destinationId, code, subcode, reason } = count
+  return {
+    destinationId,
+    class: storedText(count.class),
+    code: code ?? NO_CODE,
+    subcode: subcode ?? NO_CODE,
+    reason: reason === null ? '' : storedText(reason),
+  }
 }
 
 export interface DayOfIssue extends IssueKey {
