@@ -11,6 +11,15 @@ export const AMOUNT_LIMITS = [
 ] as const
 export type AmountLimit = (typeof AMOUNT_LIMITS)[number]
 
+/** The limits that are whole numbers, not amounts. Null means no limit. */
+export const NUMBER_LIMITS = [
+  'change_percent_max',
+  'actions_per_day_max',
+  'entity_budget_times_max',
+  'active_spend_percent_max',
+] as const
+export type NumberLimit = (typeof NUMBER_LIMITS)[number]
+
 /** The limits for ad accounts in one currency: its own, else the general ones. */
 export function limitsForCurrency(limits: PolicyLimits, currency: string): PolicyLimits {
   const own = limits.currency_limits.find(other => other.currency === currency)

@@ -4,6 +4,7 @@ import {
   AMOUNT_LIMITS,
   type AmountLimit,
   formatAmount,
+  type NumberLimit,
 } from '@signalbox/contract/agents/amounts.ts'
 import type { ExecutionMode } from '@signalbox/contract/agents/policy.ts'
 import { keysOf } from '@signalbox/contract/closed-set.ts'
@@ -12,7 +13,6 @@ import { EXECUTION_MODE_LABELS } from './policy-facts.ts'
 import {
   type CurrencyForm,
   currencyField,
-  type NumberLimit,
   type PolicyErrors,
   type PolicyForm,
 } from './policy-form.ts'

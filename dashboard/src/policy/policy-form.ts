@@ -4,18 +4,11 @@ import {
   type AmountLimit,
   formatMinorUnits,
   minorUnitDigits,
+  NUMBER_LIMITS,
+  type NumberLimit,
   parseMinorUnits,
 } from '@signalbox/contract/agents/amounts.ts'
 import type { ActionPolicy, ExecutionMode } from '@signalbox/contract/agents/policy.ts'
-
-/** Limits that are whole numbers, not amounts. */
-const NUMBER_LIMITS = [
-  'change_percent_max',
-  'actions_per_day_max',
-  'entity_budget_times_max',
-  'active_spend_percent_max',
-] as const
-export type NumberLimit = (typeof NUMBER_LIMITS)[number]
 
 type AmountTexts = Record<AmountLimit, string>
 

@@ -6,7 +6,7 @@ import { ConfirmableError } from '../components/confirm-identity.tsx'
 import { Section } from '../components/facts.tsx'
 import { Time } from '../components/time.tsx'
 import { UntrustedName } from '../components/untrusted.tsx'
-import { useWorkspace } from '../layout/scope.ts'
+import { useCan, useWorkspace } from '../layout/scope.ts'
 import { cancelPolicy, confirmPolicy, policyQuery, usePolicyChange } from './policy-api.ts'
 import { findDifferences } from './policy-facts.ts'
 
@@ -32,7 +32,7 @@ interface WaitingProps {
 
 function Waiting({ workspace, state, onEnd }: WaitingProps) {
   const { policy, pending, currencies } = state
-  const isOwner = useWorkspace().role === 'owner'
+  const mayChange = useCan('change_policy')
   // Told before the new state is shown, which takes this part away.
   const confirm = usePolicyChange(workspace, async (version: number) => {
     const after = await confirmPolicy(workspace, version)
@@ -67,13 +67,13 @@ function Waiting({ workspace, state, onEnd }: WaitingProps) {
           </div>
         ))}
       </dl>
-      {isOwner && reason !== null && (
+      {mayChange && reason !== null && (
         <Text size="sm" c="dimmed">
           {reason}
         </Text>
       )}
       {error !== null && <ConfirmableError error={error} />}
-      {isOwner && (
+      {mayChange && (
         <Group gap="sm">
           {may_confirm && (
             <Button

@@ -1,5 +1,9 @@
 import { ACTION_TYPES } from '@signalbox/contract/agents/actions.ts'
-import { AMOUNT_LIMITS, limitsForCurrency } from '@signalbox/contract/agents/amounts.ts'
+import {
+  AMOUNT_LIMITS,
+  limitsForCurrency,
+  NUMBER_LIMITS,
+} from '@signalbox/contract/agents/amounts.ts'
 import {
   type ActionPolicy,
   EXECUTION_MODES,
@@ -9,14 +13,6 @@ import type { QuietHours } from './account-formats.ts'
 
 /** What a policy permits. */
 export type PolicyContent = Pick<ActionPolicy, 'execution_mode' | 'limits'>
-
-/** Limits besides amounts; null means no limit. */
-const NUMBER_LIMITS = [
-  'change_percent_max',
-  'actions_per_day_max',
-  'entity_budget_times_max',
-  'active_spend_percent_max',
-] as const
 
 /** Whether `after` permits anything that `before` does not. */
 export function isLooser(before: PolicyContent, after: PolicyContent): boolean {
