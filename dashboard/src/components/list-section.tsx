@@ -7,16 +7,15 @@ interface ListSectionProps {
   title: string
   description?: ReactNode
   actions?: ReactNode
-  /** The pages of the list, as `useInfiniteQuery` returns them. */
-  list: {
-    data: unknown
-    error: unknown
-    hasNextPage: boolean
-    isFetchingNextPage: boolean
-    refetch: () => unknown
-    fetchNextPage: () => unknown
-  }
+  list: LoadedList & { data: unknown; error: unknown; refetch: () => unknown }
   children: ReactNode
+}
+
+/** The pages of a list, as `useInfiniteQuery` returns them. */
+export interface LoadedList {
+  hasNextPage: boolean
+  isFetchingNextPage: boolean
+  fetchNextPage: () => unknown
 }
 
 /** A list with a heading of its own, its error, and a button that leads to more rows. */
@@ -40,19 +39,30 @@ export function ListSection({ title, description, actions, list, children }: Lis
         <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
       )}
       {!list.data && !list.error ? <PageSkeleton /> : children}
-      {list.hasNextPage && (
-        <div>
-          <Button
-            size="compact-sm"
-            variant="default"
-            loading={list.isFetchingNextPage}
-            onClick={() => void list.fetchNextPage()}
-          >
-            Show more
-          </Button>
-        </div>
-      )}
+      <ShowMore list={list} />
     </Stack>
+  )
+}
+
+interface ShowMoreProps {
+  list: LoadedList
+  label?: string
+}
+
+/** Reads the next page of a list. Nothing at its end. */
+export function ShowMore({ list, label = 'Show more' }: ShowMoreProps) {
+  if (!list.hasNextPage) return null
+  return (
+    <div>
+      <Button
+        size="compact-sm"
+        variant="default"
+        loading={list.isFetchingNextPage}
+        onClick={() => void list.fetchNextPage()}
+      >
+        {label}
+      </Button>
+    </div>
   )
 }
 

@@ -1,12 +1,11 @@
-import { Button, Table } from '@mantine/core'
+import { Table } from '@mantine/core'
 import type { TrackerKey } from '@signalbox/contract/session/keys.ts'
+import { type LoadedList, ShowMore } from '../components/list-section.tsx'
 import { Time } from '../components/time.tsx'
 
 interface RevokedKeysProps {
   keys: readonly TrackerKey[]
-  hasMore: boolean
-  isLoading: boolean
-  onMore: () => void
+  list: LoadedList
 }
 
 const KIND_LABELS: Record<TrackerKey['kind'], string> = {
@@ -16,7 +15,7 @@ const KIND_LABELS: Record<TrackerKey['kind'], string> = {
 }
 
 /** The keys that no longer work, behind a summary because they are rarely of interest. */
-export function RevokedKeys({ keys, hasMore, isLoading, onMore }: RevokedKeysProps) {
+export function RevokedKeys({ keys, list }: RevokedKeysProps) {
   if (keys.length === 0) return null
   return (
     <details className="surface disclosure">
@@ -47,11 +46,7 @@ export function RevokedKeys({ keys, hasMore, isLoading, onMore }: RevokedKeysPro
           </Table.Tbody>
         </Table>
       </Table.ScrollContainer>
-      {hasMore && (
-        <Button size="compact-sm" variant="default" loading={isLoading} onClick={onMore}>
-          Show older ones
-        </Button>
-      )}
+      <ShowMore list={list} label="Show older ones" />
     </details>
   )
 }

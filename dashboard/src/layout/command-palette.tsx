@@ -1,8 +1,8 @@
 import '@mantine/spotlight/styles.css'
 import { createSpotlight, Spotlight, type SpotlightActionData } from '@mantine/spotlight'
-import { NAVIGATION, navigationPath } from '@signalbox/design/navigation.ts'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
+import { NAVIGATION, navigationPath } from './navigation.ts'
 import { useWorkspace } from './scope.ts'
 
 const [store, palette] = createSpotlight()

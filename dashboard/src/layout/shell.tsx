@@ -11,12 +11,6 @@ import {
   useMantineColorScheme,
 } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import {
-  NAVIGATION,
-  NAVIGATION_GROUPS,
-  type NavigationEntry,
-  navigationPath,
-} from '@signalbox/design/navigation.ts'
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useState } from 'react'
@@ -25,6 +19,12 @@ import { approvalCountQuery } from '../approvals/approval-api.ts'
 import { PageSkeleton } from '../components/page-skeleton.tsx'
 import { useTimeZone } from '../components/time.tsx'
 import { ConnectionNotice } from './connection-notice.tsx'
+import {
+  NAVIGATION,
+  NAVIGATION_GROUPS,
+  type NavigationEntry,
+  navigationPath,
+} from './navigation.ts'
 import { useTrackers, useWorkspace } from './scope.ts'
 import { TestModeBanner } from './test-mode-banner.tsx'
 

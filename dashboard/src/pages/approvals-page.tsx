@@ -1,4 +1,4 @@
-import { Button, Group, Stack, Text } from '@mantine/core'
+import { Group, Stack, Text } from '@mantine/core'
 import type {
   ApprovalQueue,
   DecidedAction,
@@ -15,6 +15,7 @@ import { EmptyState } from '../components/empty-state.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { formatCount } from '../components/format-count.ts'
 import { WorkspaceLink } from '../components/links.tsx'
+import { ShowMore } from '../components/list-section.tsx'
 import { Page } from '../components/page.tsx'
 import { PageSkeleton } from '../components/page-skeleton.tsx'
 import { Time } from '../components/time.tsx'
@@ -206,18 +207,7 @@ function Decided() {
         rows={rows}
         rowKey={({ action }) => String(action.id)}
       />
-      {decided.hasNextPage && (
-        <Group>
-          <Button
-            size="compact-sm"
-            variant="default"
-            loading={decided.isFetchingNextPage}
-            onClick={() => void decided.fetchNextPage()}
-          >
-            Show older changes
-          </Button>
-        </Group>
-      )}
+      <ShowMore list={decided} label="Show older changes" />
     </Stack>
   )
 }

@@ -11,6 +11,7 @@ import { type AuditSearch, auditQuery, exportPath, useVerification } from '../au
 import { EntryTable } from '../audit/entry-table.tsx'
 import { EmptyState } from '../components/empty-state.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
+import { ShowMore } from '../components/list-section.tsx'
 import { Page } from '../components/page.tsx'
 import { PageSkeleton } from '../components/page-skeleton.tsx'
 import { Time } from '../components/time.tsx'
@@ -64,18 +65,7 @@ function Log() {
       {log.error && <ErrorNotice error={log.error} onRetry={() => void log.refetch()} />}
       {!log.data && !log.error && <PageSkeleton />}
       {log.data && <Entries entries={entries} names={names} workspace={workspace} />}
-      {log.hasNextPage && (
-        <Group>
-          <Button
-            size="compact-sm"
-            variant="default"
-            loading={log.isFetchingNextPage}
-            onClick={() => void log.fetchNextPage()}
-          >
-            Show older entries
-          </Button>
-        </Group>
-      )}
+      <ShowMore list={log} label="Show older entries" />
     </>
   )
 }

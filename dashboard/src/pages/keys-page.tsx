@@ -38,12 +38,7 @@ export function KeysPage() {
           />
         ))}
       {first && (
-        <RevokedKeys
-          keys={keys.data?.pages.flatMap(({ revoked }) => revoked) ?? []}
-          hasMore={keys.hasNextPage}
-          isLoading={keys.isFetchingNextPage}
-          onMore={() => void keys.fetchNextPage()}
-        />
+        <RevokedKeys keys={keys.data?.pages.flatMap(({ revoked }) => revoked) ?? []} list={keys} />
       )}
       {first && <PageIdSharingSection params={params} canManage={canManage} />}
       {first && <ForwarderSection params={params} />}

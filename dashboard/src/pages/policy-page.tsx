@@ -9,7 +9,7 @@ import { Facts, Section } from '../components/facts.tsx'
 import { Page } from '../components/page.tsx'
 import { PageSkeleton } from '../components/page-skeleton.tsx'
 import { Time } from '../components/time.tsx'
-import { useWorkspace } from '../layout/scope.ts'
+import { useCan, useWorkspace } from '../layout/scope.ts'
 import { policyQuery, savePolicy, usePolicyChange } from '../policy/policy-api.ts'
 import { EXECUTION_MODE_LABELS, policyFacts } from '../policy/policy-facts.ts'
 import { PolicyFields } from '../policy/policy-fields.tsx'
@@ -24,7 +24,8 @@ import { WaitingPolicy } from '../policy/waiting-policy.tsx'
 
 /** What agents may do: members read the policy, owners change it. */
 export function PolicyPage() {
-  const { id: workspace, role } = useWorkspace()
+  const { id: workspace } = useWorkspace()
+  const mayChange = useCan('change_policy')
   const policy = useQuery(policyQuery(workspace))
   return (
     <Page
@@ -37,7 +38,7 @@ export function PolicyPage() {
         <>
           <WaitingPolicy />
           <CurrentPolicy state={policy.data} />
-          {role === 'owner' ? (
+          {mayChange ? (
             <ChangeForm workspace={workspace} state={policy.data} />
           ) : (
             <Text size="sm">Only an owner of the workspace can change the policy.</Text>

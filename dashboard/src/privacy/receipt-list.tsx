@@ -1,8 +1,9 @@
-import { Button, Group, Table } from '@mantine/core'
+import { Table } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { EmptyState } from '../components/empty-state.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { Section } from '../components/facts.tsx'
+import { ShowMore } from '../components/list-section.tsx'
 import { PageSkeleton } from '../components/page-skeleton.tsx'
 import { Time } from '../components/time.tsx'
 import { receiptsQuery, type TrackerParams } from './privacy-api.ts'
@@ -59,18 +60,7 @@ export function ReceiptList({ params }: { params: TrackerParams }) {
           </Table.Tbody>
         </Table>
       </Table.ScrollContainer>
-      {receipts.hasNextPage && (
-        <Group>
-          <Button
-            size="compact-sm"
-            variant="default"
-            loading={receipts.isFetchingNextPage}
-            onClick={() => void receipts.fetchNextPage()}
-          >
-            Show older receipts
-          </Button>
-        </Group>
-      )}
+      <ShowMore list={receipts} label="Show older receipts" />
     </Section>
   )
 }

@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { EmptyState } from '../components/empty-state.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { Section } from '../components/facts.tsx'
+import { ShowMore } from '../components/list-section.tsx'
 import { PageSkeleton } from '../components/page-skeleton.tsx'
 import { Time } from '../components/time.tsx'
 import { LiftDialog } from './lift-dialog.tsx'
@@ -93,16 +94,7 @@ export function WithdrawalList({ params, canLift }: WithdrawalListProps) {
             Lift {selected.length === 0 ? '' : `${selected.length} `}selected…
           </Button>
         )}
-        {withdrawals.hasNextPage && (
-          <Button
-            size="compact-sm"
-            variant="default"
-            loading={withdrawals.isFetchingNextPage}
-            onClick={() => void withdrawals.fetchNextPage()}
-          >
-            Show earlier withdrawals
-          </Button>
-        )}
+        <ShowMore list={withdrawals} label="Show earlier withdrawals" />
       </Group>
       {isLifting && (
         <LiftDialog
