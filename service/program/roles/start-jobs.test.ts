@@ -10,11 +10,15 @@ import { createTestWorkspace } from '../../../testing/fixtures/users.ts'
 import { waitUntil } from '../../../testing/fixtures/wait-until.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { enqueueJob, readJobStatistics } from '../../runtime/jobs/job-store.ts'
+import { sealCredential } from '../../runtime/util/sealed-credential.ts'
 import { insertTracker } from '../../signals/access/tracker-store.ts'
 import { insertDestination } from '../../signals/delivery/destination-store.ts'
 import { raiseAlert } from '../../signals/reports/alert-store.ts'
 import { raiseNotification } from '../../workspaces/notifications/notification-store.ts'
 import { insertWorkspace } from '../../workspaces/users/workspace-store.ts'
+
+/** Opens the credentials in the store; a program with another key does not start. */
+const CREDENTIAL_KEY = Buffer.alloc(32, 7)
 
 /** A worker program on a store of its own. */
 async function deliverOn(test: TestContext, environment: Record<string, string> = {}) {
@@ -26,6 +30,7 @@ async function deliverOn(test: TestContext, environment: Record<string, string> 
       environment: {
         DATABASE_URL: connectionString,
         SIGNALBOX_PLATFORM_URL: 'http://127.0.0.1:9',
+        SIGNALBOX_CREDENTIAL_KEY: CREDENTIAL_KEY.toString('hex'),
         ...environment,
       },
     })
@@ -151,6 +156,7 @@ async function raiseTestAlert(database: Database): Promise<void> {
   const createdAt = clock.now()
   const { workspaceId } = await createTestWorkspace({ database, clock, url: 'http://127.0.0.1:9' })
   const [trackerId, destinationId] = [randomUUID(), randomUUID()]
+  const keys = { current: CREDENTIAL_KEY, previous: [] }
   await insertTracker(database, { id: trackerId, workspaceId, name: 'Web', createdAt })
   await insertDestination(database, {
     trackerId,
@@ -158,7 +164,7 @@ async function raiseTestAlert(database: Database): Promise<void> {
     platform: 'meta',
     createdAt,
     config: { dataset_id: '1234567890' },
-    sealedCredential: Buffer.alloc(1),
+    sealedCredential: sealCredential(keys, destinationId, 'token'),
   })
   const subject = { trackerId, destinationId, kind: 'emq_low' } as const
   await raiseAlert({ database }, { ...subject, sentence: 'Low.', details: {} }, createdAt)
