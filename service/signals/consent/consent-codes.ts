@@ -79,7 +79,7 @@ function readForm(statements: ConsentStatements, place: Place, member: CodedMemb
       statements.additionalConsents.push({ field, text: value })
       return true
     case 'gdpr_applies':
-      if (typeof value === 'object' && value !== null) return false
+      if ((typeof value === 'object' && value !== null) || isCookieText(value)) return false
       // `gdpr: "rejected"` is an answer.
       if (readAnswer(value).isRefusal) return false
       statements.withOthers.add(place.source)

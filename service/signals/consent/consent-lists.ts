@@ -37,15 +37,11 @@ export function readList(statements: ConsentStatements, place: Place, member: Li
   }
   statements.withOthers.add(place.source)
   if (addOptOutsInList(statements, place, { field: member.field, items, meaning })) return true
-  if (list === 'rejected' && items.length === 0 && isListOfCodes(inside, member)) {
-    addMissingAdvertising(statements, place, { field: member.field, isForm: false })
-    return true
-  }
-  if (list === 'accepted' && items.length === 0 && isFirstCodeAlone(member, value)) {
-    addMissingAdvertising(statements, place, { field: member.field, isForm: false })
-    return true
-  }
-  if (isRefusalAlone(value) && list === null && !meaning.isLabel) {
+  const isOfCodes =
+    items.length === 0 &&
+    ((list === 'rejected' && isListOfCodes(inside, member)) ||
+      (list === 'accepted' && isFirstCodeAlone(inside, { ...member, value })))
+  if (isOfCodes || (isRefusalAlone(value) && list === null && !meaning.isLabel)) {
     addMissingAdvertising(statements, place, { field: member.field, isForm: false })
     return true
   }
@@ -95,10 +91,10 @@ function isListOfCodes(inside: Place, { value, meaning, owner }: ListMember): bo
 const CODE = /^\d{1,4}$/
 
 /** `purposes: {allowed: [1]}`: of what has numbers, the first one is what is necessary. */
-function isFirstCodeAlone({ field, meaning }: ListMember, value: unknown[]): boolean {
+function isFirstCodeAlone({ codes }: Place, { field, meaning, value }: ListMember): boolean {
   const isOfPurposes = !meaning.hasVendors && /purpose|categor|group|consent/i.test(field)
-  const [code] = value
-  return isOfPurposes && value.length === 1 && isScalar(code) && /^[01]$/.test(`${code}`)
+  const isFirst = value.length === 1 && isScalar(value[0]) && /^[01]$/.test(`${value[0]}`)
+  return isOfPurposes && isFirst && codes?.has(`${value[0]}`) !== true
 }
 
 /** What an item of a list is about. */
@@ -210,7 +206,9 @@ export function addAccepted(
   if (meaning.hasVendors && list === 'accepted') addUnlistedVendors(statements, place, accepted)
   // Of vendors, and of messages to the person, only an empty list speaks of all.
   const isPartial = meaning.hasVendors || meaning.isChannel || place.parent?.isChannel === true
-  const isEmpty = value.length === 0 && (list === 'accepted' || meaning.subject === 'advertising')
+  const isOfConsent = meaning.isConsent || meaning.subject === 'everything'
+  const isOfPerson = list === 'accepted' || (isOfConsent && !ANY_LIST.test(field))
+  const isEmpty = value.length === 0 && (isOfPerson || meaning.subject === 'advertising')
   const leavesOut = !isPartial && items.some(isOther) && !about.some(isOfAdvertising)
   const isStorageOnly = /purposes/i.test(field) && items.length > 0 && items.every(isOfStorage)
   // `services: {marketing: []}` has no service of advertising.
@@ -221,6 +219,9 @@ export function addAccepted(
     isForm: meaning.isForm && items.length > 0 && items.filter(isOther).every(isInForm),
   })
 }
+
+/** `consents` may be a log, and `cookies` all that there are. */
+const ANY_LIST = /(?:^|\.)(?:consents?|cookies?)$/i
 
 /** A vendor's name, not an ID that says nothing. */
 const VENDOR_NAME = /^[\p{L}][\p{L}\s_.,()&-]+$/u

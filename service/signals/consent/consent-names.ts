@@ -2,6 +2,9 @@ import type { ConsentSubject } from './consent-statement.ts'
 import {
   ADVERTISING_STEM,
   CONSENT_MODE_SIGNALS,
+  CONSENT_STEM,
+  isInflected,
+  OTHER_PURPOSE_STEM,
   PRODUCT_WORDS,
   REFUSAL_STEM,
   VENDOR_BY_WORD,
@@ -105,11 +108,12 @@ const NAME_LENGTH_MAX = 128
 export function readName(name: string): NameMeaning {
   return name.length > NAME_LENGTH_MAX
     ? NO_MEANING
-    : interpretWords(joinProductWords(splitWords(name.replace(SITE_PREFIX, ''))))
+    : interpretWords(joinProductWords(splitWords(name.replace(PREFIX, ''))))
 }
 
-/** Ensighten names the site before a category: `SHOP_ENSIGHTEN_PRIVACY_Advertising`. */
-const SITE_PREFIX = /^\w+_ENSIGHTEN_PRIVACY_(?=[a-z])/i
+/** The site, in `SHOP_ENSIGHTEN_PRIVACY_Advertising`, and the platform, in `cmp_accept_all`. */
+const PREFIX =
+  /^(?:\w+_ENSIGHTEN_PRIVACY_(?=[A-Za-z])|(?:CMP|cmp)(?:[-_](?=[a-z]+[-_])|(?=[A-Z][a-z]+[A-Z])))/
 
 /** How many words of each kind a name has. */
 interface WordCounts {
@@ -139,8 +143,13 @@ function countWords(words: string[]): WordCounts {
       if (REFUSAL_STEM.test(word)) {
         kinds.add('refusal')
         negations += 1
-      } else if (vendor === null || PRODUCT_WORDS.get(word) !== vendor) unknown += 1
-      if (ADVERTISING_STEM.test(word)) kinds.add('advertising')
+      } else if (OTHER_PURPOSE_STEM.test(word)) kinds.add('other_purpose')
+      else if (CONSENT_STEM.test(word)) kinds.add('consent')
+      else if (vendor === null || PRODUCT_WORDS.get(word) !== vendor) unknown += 1
+      if (ADVERTISING_STEM.test(word)) {
+        kinds.add('advertising')
+        if (isInflected(word)) unknown -= 1
+      }
     } else kinds.add(kind)
     if (kind !== undefined && NEGATING_KINDS.has(kind)) negations += 1
     if (NEGATING_ACRONYM.test(word) || (hasAds && UNSUBSCRIBING.test(word))) negations += 1
@@ -191,7 +200,7 @@ function interpretWords(words: string[]): NameMeaning {
     isAboutAll: kinds.has('all'),
     isActOfAll: kinds.has('all') && ACT_OF_ALL.test(words.join(' ')),
     canAsk: kinds.has('consent') && !isNegative,
-    isConsent: words.some(word => CONSENT_WORD.test(word)),
+    isConsent: words.some(isConsentWord),
     isPlain: unknown === 0,
   }
 }
@@ -207,7 +216,8 @@ const ACT_OF_ALL =
   /^(?:\S+ )?(accept|allow|agree|approve|permit|enable|grant|consent)(?: to)? (all|everything)\b/
 
 /** Permissions may be those of a device. */
-const CONSENT_WORD = /^(consents?|cookies?|einwilligung|consentement)$/
+const isConsentWord = (word: string) =>
+  CONSENT_STEM.test(word) || /^(consents?|cookies?)$/.test(word)
 
 const SWITCH_KINDS: readonly WordKind[] = [
   ...(['consent', 'switch', 'all', 'refusal', 'withdrawal', 'opt_out', 'negation'] as const),
@@ -220,7 +230,7 @@ function isAttStatus(words: string[]): boolean {
 
 function isLabelWord(word: string): boolean {
   const kind = WORD_KINDS.get(word)
-  return kind === 'ending' || kind === 'interface' || word === 'required' || word === 'set'
+  return kind === 'ending' || kind === 'interface' || ['required', 'set', 'viewed'].includes(word)
 }
 
 function findVendor(counts: WordCounts, words: string[]): string | null {
@@ -272,10 +282,15 @@ function isAboutEverything({ kinds, unknown }: WordCounts, words: string[]): boo
   if (kinds.has('interface')) return false
   if (kinds.has('opt_out') || kinds.has('withdrawal')) return true
   if (kinds.has('ending')) return false
-  // `mtm_consent_removed`, for any "mtm".
-  if (unknown > 0) return kinds.has('refusal') && words.some(word => CONSENT_WORD.test(word))
+  // `acme_consent_removed` and `acme_cookie_consent`, for any "acme".
+  if (unknown > 0) {
+    const isRefusal = kinds.has('refusal') && words.some(isConsentWord)
+    return isRefusal || COOKIE_CONSENT.test(words.join(' '))
+  }
   return kinds.has('consent') || kinds.has('refusal')
 }
+
+const COOKIE_CONSENT = /\b(?:cookies?|gdpr|ccpa|tracking) consents?\b/
 
 const VENDOR_LIST_WORDS: ReadonlySet<string> = new Set(
   (

@@ -20,7 +20,7 @@ export function readListedObject(
   addLoneRefusal(statements, place, object)
   if (place.isVendorList) addAllVendors(statements, place, object)
   if (names.length === 0 || place.isVendorList) return
-  const isKnown = names.some(name => place.codes?.has(name))
+  const isKnown = names.some(name => place.codes?.get(name)?.subject === 'advertising')
   if (!isKnown && isRefusalOfCodes(names, values)) {
     addMissingAdvertising(statements, place, { field: place.path, isForm: false })
   }
@@ -152,8 +152,20 @@ export function toStateMember({ parent }: Place, member: Member): Member {
   const isOfMode = parent?.subject?.startsWith('ad_') === true
   const isState = isOfMode && /^(?:default|update)$/.test(member.name)
   const isOfLanguage = parent !== null && !isOfAll(parent) && LOCALE.test(member.name)
-  return isState || isOfLanguage ? { ...member, meaning: findMeaning('value') } : member
+  if (isState || isOfLanguage) return { ...member, meaning: findMeaning('value') }
+  return isBranded(member) ? { ...member, meaning: { ...member.meaning, canGrant: true } } : member
 }
+
+/** `{cg_marketing: 1, cg_essential: 1, cg_stats: 0}`: a word before all categories names no part. */
+function isBranded({ name, meaning, owner }: Member): boolean {
+  if (meaning.subject !== 'advertising' || meaning.isNegative || meaning.canGrant) return false
+  const [, brand, rest] = BRANDED.exec(name) ?? []
+  if (brand === undefined || rest === undefined || !findMeaning(rest).canGrant) return false
+  const others = Object.keys(owner).filter(other => other !== name && other.startsWith(brand))
+  return others.some(other => findMeaning(other.slice(brand.length)).subject === 'other')
+}
+
+const BRANDED = /^([a-z]{2,12}[-_.])(.+)$/i
 
 /** Of a history of answers with times, the latest one counts; without times, all of them do. */
 export function selectCurrent({ name, value }: { name: string; value: unknown[] }): unknown[] {

@@ -90,7 +90,7 @@ const OPAQUE_NAME = /^\d+$|^[0-9a-f-]*\d[0-9a-f-]{5,}$/i
 function findInnerParent(place: Place, member: Member): Subject | null {
   const { meaning, name } = member
   const { subject } = meaning
-  if (PREFERENCES.test(name) && !hasPurposeBeside(member)) return place.parent
+  if (PREFERENCES.test(name) && isOfPerson(member)) return place.parent
   if (subject !== null && (subject !== 'everything' || meaning.isNegative)) {
     return resolveSubject(meaning, place.parent)
   }
@@ -102,12 +102,17 @@ function findInnerParent(place: Place, member: Member): Subject | null {
   return place.parent
 }
 
-/** `iub.preferences` are choices; beside `statistics` they are a category of cookies. */
-const PREFERENCES = /^(?:(?:user|privacy|consent|cookie)[-_ ]?)*preferences?$/i
+/**
+ * `iub.preferences` are choices; beside `statistics` they are a category of cookies. Those of a
+ * person are none, and may be a text: `cookie_preferences: "rejected"`.
+ */
+const PREFERENCES = /^(?:(?:user|privacy|consent|cookies?)[-_ ]?)*preferences?$/i
+export const OWN_PREFERENCES = /(?:user|privacy|consent|cookies?)[-_ ]?preferences?$/i
 
-function hasPurposeBeside({ name, owner }: Member): boolean {
+function isOfPerson({ name, owner, value }: Member): boolean {
+  if (OWN_PREFERENCES.test(name) && isObject(value)) return true
   const subjects = Object.keys(owner).map(other => other !== name && findMeaning(other).subject)
-  return subjects.some(subject => subject === 'other' || subject === 'advertising')
+  return !subjects.some(subject => subject === 'other' || subject === 'advertising')
 }
 
 /** Consent as a whole, of which unknown members and the items of lists are a part. */
@@ -118,16 +123,13 @@ export function isOfAll(parent: Subject | null): boolean {
 /** Codes reach the objects inside, as in `hu-consent: {categories: {4: true}}`. */
 function findCodes(place: Place, { name, value, meaning }: Member): Place['codes'] {
   if (meaning.codes !== null) return meaning.codes
-  if (/purposes$/i.test(name) && isObject(value) && hasIubendaNumbers(value)) {
+  // iubenda numbers its purposes from 1 to 5; the TCF has more.
+  const numbers = /purposes$/i.test(name) && isObject(value) ? Object.keys(value) : []
+  if (numbers.includes('5') && numbers.every(key => /^[1-5]$/.test(key))) {
     return findMeaning('iubenda-purposes').codes
   }
   const { subject } = meaning
   return subject === null || subject === 'everything' ? place.codes : null
-}
-
-/** iubenda numbers its purposes from 1 to 5; the TCF has more. */
-function hasIubendaNumbers(value: UntrustedObject): boolean {
-  return Object.hasOwn(value, '5') && Object.keys(value).every(key => /^[1-5]$/.test(key))
 }
 
 /** Records an answer to a member. */
@@ -176,9 +178,7 @@ function findAnswered(
 const ALL_COOKIES = { subject: 'everything', canGrant: true } as const
 
 /** "Rejected", which is more than "no" and 0, in a name of which not every word is known. */
-function isSpokenRefusal({ answer, isRefusal }: AnswerText): boolean {
-  return answer === 'no' && isRefusal
-}
+const isSpokenRefusal = ({ answer, isRefusal }: AnswerText) => answer === 'no' && isRefusal
 
 /** `rejectedAll` refuses, whatever the name of the member. */
 export function isRefusalOfAll({ answer, isAboutAll, isRefusal }: AnswerText): boolean {
@@ -257,7 +257,7 @@ function findScope({ isAboutAll, isActOfAll }: NameMeaning, owner: UntrustedObje
   return isOfSome ? 'all' : 'act_of_all'
 }
 
-type Choice = Pick<ConsentStatement, 'subject' | 'vendor' | 'meaning' | 'isForm' | 'why'>
+type Choice = Omit<ConsentStatement, 'source' | 'field' | 'gpcCapturedAt'>
 
 /**
  * What an answer to a subject says; null if it says nothing about advertising. By words alone a

@@ -7,6 +7,7 @@ import {
   addSubject,
   isRefusalOfAll,
   type Member,
+  OWN_PREFERENCES,
   type Place,
   resolveSubject,
   type Subject,
@@ -55,9 +56,15 @@ export function readWholeText(
     addChoice(statements, place, { ...named, answer })
     return true
   }
-  if (!isNothing(member) && !isNecessaryButton(member, answer)) return false
+  const isRefused = OWN_PREFERENCES.test(member.name) && answer.isRefusal && !isCategory(member)
+  if (!isRefused && !isNothing(member) && !isNecessaryButton(member, answer)) return false
   addMissingAdvertising(statements, place, { field, isForm: false })
   return true
+}
+
+/** `wp_consent_preferences: "deny"` beside `wp_consent_statistics`. */
+function isCategory({ name, owner }: Member): boolean {
+  return Object.keys(owner).some(other => other !== name && findMeaning(other).subject === 'other')
 }
 
 /**
@@ -162,9 +169,19 @@ const EVENT_NAME = /(?:^|[._])(?:event[-_ ]?name|event\.name|topic|trigger)$/i
 /** `purposes: "none"` is an empty list, and a choice may be "only what is necessary". */
 function isNothing({ name, value, meaning }: Member): boolean {
   const isChoice = meaning.isSwitch || meaning.mayAnswer || meaning.isConsent
-  if (isChoice && !meaning.isLabel && isNecessaryOnly(String(value))) return true
+  const text = String(value)
+  if (isChoice && !meaning.isLabel && (isNecessaryOnly(text) || BASIC.test(text))) return true
+  // `m_c: "accept_only_necessary"` and `cookie_banner: "essential"`, of any "m_c".
+  const isAnswer = !meaning.isLabel && ONLY.test(text)
+  if ((isAnswer || (meaning.isConsent && BANNER_NAME.test(name))) && isNecessaryOnly(text)) {
+    return true
+  }
   return meaning.subject === null && NOTHING.test(String(value)) && PURPOSES.test(name)
 }
+
+/** Levels of consent. Elsewhere, such as in a mode, they are plain words. */
+const BASIC = /^(?:basics?|basis|base|needed|technical|mandatory)$/i
+const ONLY = /(?:^|[^a-z])(?:only|nur|seulement|uniquement|solo|alleen|tylko|bara|kun)(?:[^a-z]|$)/i
 
 const NOTHING = /^(none|nothing)$/i
 const PURPOSES = /(purposes|categories|consents)$/i
@@ -235,4 +252,4 @@ export function isTextPair(item: unknown): boolean {
   return answer !== undefined && ['yes', 'no'].includes(readAnswer(answer).answer)
 }
 
-const TEXT_PAIR = /^[\w .-]{1,60}[=:]\s*([\w-]{1,20})$/
+const TEXT_PAIR = /^[\p{L}\p{N}_ .-]{1,60}[=:]\s*([\p{L}\p{N}_-]{1,20})$/u

@@ -38,7 +38,7 @@ const WORDS: Record<WordKind, string> = {
     reklam reklamy mainonta markkinointi marknadsforing markedsforing reclame advertentie
     advertenties ciblage ciblee ciblees adcloud реклама маркетинг 広告 マーケティング 广告 营销 廣告 광고
     마케팅 anzeigen reklaam iklan pengiklanan pemasaran rinkodara
-    trzenje pub mkt mktg mrkt targetable pazarlama hedefleme`,
+    trzenje pub publi promotional mkt mktg mrkt targetable pazarlama hedefleme`,
   personalization: `personalized personalised personalization personalisation personalize
     personalise`,
   sale: `sale sell selling sold thirdparty partners monetization monetisation dns dnsmpi dnsmpd
@@ -73,7 +73,7 @@ const WORDS: Record<WordKind, string> = {
     refusal reject rejected rejects rejecting rejection disallow disallowed disable disabled block
     blocked blocking prevent prevented forbid forbidden prohibit prohibited limit limited limits
     restrict restricted restriction exclude excluded suppress suppressed disagree disagreed
-    deactivated inactive necessaryonly remove removed withheld filter filtered filters`,
+    deactivated inactive necessaryonly dissent dissents dissented remove removed withheld filter filtered filters`,
   withdrawal: `withdraw withdrawn withdrawal withdrew revoke revoked revocation objected
     objection objections opposed opposition withdrawals revocations`,
   channel: `email emails mail mails mailing mailings sms mms push notification notifications
@@ -89,13 +89,13 @@ const WORDS: Record<WordKind, string> = {
     products improvement content geolocation location unclassified uncategorized misc hosting
     session sessions error errors crash heatmap heatmaps abtest testing anonymous order orders
     shipping package feedback survey surveys review reviews quality monitoring engagement search
-    adblocker shipment shipments parcel courier affiliates crm cdp bigdata mobile payment payments
+    adblocker adblock shipment shipments parcel courier affiliates crm cdp bigdata mobile payment payments
     card camera microphone contacts
     delivery
-    calendar photos bluetooth`,
+    calendar photos bluetooth tec ana nec func perf stat needed`,
   ending: `campaign campaigns slot slots unit units placement position positions size creative
     click clicks impressions
-    keyword require requires requirement applies apply applicable shown show displayed display
+    keyword require requires applies apply applicable shown show displayed display
     visible presented number link links url urls uri href id uuid guid version ver revision at
     date time timestamp ts utc expires expiry expiration age days language lang languages locale
     country countries region regions source method methods mechanism text texts label labels title
@@ -106,17 +106,17 @@ const WORDS: Record<WordKind, string> = {
     carrier discount network variant variants experiment served fired sent connected linked synced
     installed revenue cpm ctr roas reach
     views before
-    coupon team budget spend cost list tax currency sku duration translation translations
+    coupon team budget handle username nickname spend cost list tax currency sku duration translation translations
     interest interests`,
   interface: `banner notice popup prompt dialog widget button modal page ui sdk script cmp api
     debug mandatory locked readonly editable hidden collapsed expanded loaded ready initialized
     pending preview closed opened`,
   inert: `adfree adgroup conversionvalue redaction redact redacted passthrough double
     frequency
-    capping wait mspa default preferred previous previously former formerly old socialshare`,
+    capping wait revocable withdrawable requirement requirements mspa default preferred previous previously former formerly old socialshare`,
   law: `gdpr ccpa cpra dsgvo rgpd avg lgpd vcdpa cpa ctdpa ucpa tdpsa ocpa njdpa usp usprivacy usnat
     gpp tcf iab dma pipl pdpa popia appi kvkk pipeda dpdpa`,
-  container: `category categories categoria categorias cat cats group groups purpose purposes
+  container: `types category categories categoria categorias cat cats group groups purpose purposes
     service services vendor vendors vendeurs scope scopes integration integrations destination
     destinations`,
   filler: `metadata identifier identifiers is ids has have are was were be been do does did the of
@@ -156,6 +156,12 @@ export const ADVERTISING_STEM = new RegExp(
   ),
 )
 
+/** `reklamowe` and `reklamní`, and not `reklamfri`. A longer rest is a word of its own. */
+export function isInflected(word: string): boolean {
+  const [before = '', after = ''] = word.split(ADVERTISING_STEM)
+  return before === '' && after.length <= 3 && !/^(?:l[oø]s|fri|fre)/.test(after)
+}
+
 /**
  * Stems of refusals in the languages of Europe: each has too many forms (`rechazado`, `rechazadas`)
  * for a list of words.
@@ -174,6 +180,20 @@ export const REFUSAL_STEM = toStem(
   несоглас заборон відхил відмов отхвърл забран одби απορρ αρν 拒 不同意 不允许 거부 거절 مرفوض رفض
   סירב נדח ปฏิเสธ अस्वीक`,
   'しない しません いない 않 안함',
+)
+
+/** Stems of consent in names, in the singular and the plural. */
+export const CONSENT_STEM = toStem(
+  `consentement consentim einwillig zustimm toestemm samtyk samtyc suostumu zgod souhlas suhlas
+  hozzajarul izin rizas 同意 동의 согласи`,
+)
+
+/** Stems of other purposes, which consent platforms name in the language of the site. */
+export const OTHER_PURPOSE_STEM = toStem(
+  `technic techni[sq] technol tecnic tecni[ck] tekni[sk] techniczn funktion fun[ck][ct]ion funzion
+  fonction func[ij]on funkcj funkcn necess neces nezbyt niezb nodvend nodvand noodzak notwend
+  essen[tzc] esenci estadist estatist statis[tk] statyst analit analyt analys preferen performan
+  rendimi prestazion leistung`,
 )
 
 /** Stems of grants. They count in values alone, where a word that is not known grants nothing. */

@@ -70,8 +70,16 @@ function splitCompound(word: string): string[] {
       if (part.length > 2 ? isKnown(part) : SHORT_PARTS.has(part)) best[end] = [...parts, part]
     }
   }
-  return best[word.length] ?? [word]
+  return best[word.length] ?? splitBrand(word)
 }
+
+/** `qubitconsent` is the consent of "qubit". */
+function splitBrand(word: string): string[] {
+  const [, brand, rest] = BRANDED.exec(word) ?? []
+  return brand === undefined || rest === undefined ? [word] : [brand, rest]
+}
+
+const BRANDED = /^([a-z\d]{2,24}?)(consents?|cookies?|optout|optin)$/
 
 /** Words for what needs no consent. */
 const NECESSARY = ['strictly necessary'].concat(
@@ -92,6 +100,9 @@ function toNecessaryOnly(words: string): Phrase[] {
 const PHRASES: readonly Phrase[] = [
   ['opt out preference signal', 'globalprivacycontrol'],
   ['global privacy control', 'globalprivacycontrol'],
+  ...['opt out', 'withdraw', 'revoke', 'object', 'reject', 'decline', 'deny', 'refuse'].flatMap(
+    (act): Phrase[] => ['can', 'may', 'could'].map(word => [`${word} ${act}`, 'revocable']),
+  ),
   ['opt out', 'optout'],
   ...['ad', 'ads', 'tracker', 'tracking', 'pixel', 'cookie'].map(
     (word): Phrase => [`${word} blocker`, 'adblocker'],
@@ -156,6 +167,9 @@ const PHRASES: readonly Phrase[] = [
   ['for sale', 'onsale'],
   ['sale item', 'onsale'],
   ['sale items', 'onsale'],
+  ...['total', 'net', 'gross', 'flash', 'final', 'pre', 'post', 'items'].map(
+    (word): Phrase => [`${word} sales`, 'onsale'],
+  ),
   ['off site', 'offsite'],
   ['off platform', 'offsite'],
   ['off facebook', 'facebook'],
@@ -239,7 +253,7 @@ const ACCEPTING_WORD = new RegExp(
 )
 
 /** `consent_categories` lists those with consent; `consents` may list anything. */
-const CONSENT_LIST = /consent (?:categories|purposes|groups|scopes)$/
+const CONSENT_LIST = /(?:consents?|cookies?) (?:categories|cats|purposes|groups|scopes|types)$/
 
 /** What a name lists, by its words: what was accepted, what was rejected, or either. */
 export function findList(

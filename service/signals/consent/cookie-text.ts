@@ -93,13 +93,13 @@ function parseBase64(text: string): object | null {
 }
 
 /** Outer before inner separators. HubSpot separates with `_`. */
-const SEPARATORS = [/;\s*/, /&/, /!/, /\|/, /(?<=:[a-z]+)_(?=\d+:)/, /,\s*/, /\n/]
+const SEPARATORS = [/;\s*/, /\/\//, /&/, /!/, /\|/, /(?<=:[a-z]+)_(?=\d+:)/, /,\s*/, /\n/]
 
 function parsePairs(text: string): object | null {
   // One pair whose value is a list: `groups=C0001:1,C0004:0`.
   const only = text.split('=').length === 2 ? toMember(text, '=', true) : []
   if (only.length > 0) return fromMembers(only)
-  for (const sign of ['=', ':']) {
+  for (const sign of ['=', ':::', '::', ':']) {
     if (!text.includes(sign)) continue
     const splits = SEPARATORS.map(separator => text.split(separator).filter(isFilled))
     // A single pair may have encoded separators in its value.
@@ -143,7 +143,7 @@ function toMember(part: string, sign: string, mayBeEmpty: boolean): [string, str
   const name = part.slice(0, at).trim()
   const value = decodePercents(
     part
-      .slice(at + 1)
+      .slice(at + sign.length)
       .replaceAll('+', ' ')
       .trim(),
   )

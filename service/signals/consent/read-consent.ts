@@ -150,9 +150,12 @@ const NAMING_MEMBER = new RegExp(
   '^(_?id|k|name|key|type|label|title|slug|code|group)$|' +
     '(purpose|category|vendor|service|provider|processor|dps)' +
     '([-_ ]?(id|name|key|type|code|slug))?$|' +
-    '(group|consent|cookie|template)[-_ ]?(id|name|key|type|code)$',
+    '(group|consent|cookie|template)[-_ ]?(?:type[-_ ]?)?(id|name|key|type|code)$',
   'i',
 )
+
+/** Of an item of a list: `gtm_key`. */
+const ITEM_NAME = /[-_a-z](?:[-_](?:name|key|slug|label)|Name|Key|Slug|Label)$/
 
 interface NamedItem {
   /** The member with the name. */
@@ -162,7 +165,7 @@ interface NamedItem {
 
 function findNamedItem(object: UntrustedObject, names: string[], place: Place): NamedItem | null {
   for (const name of names) {
-    if (!NAMING_MEMBER.test(name)) continue
+    if (!NAMING_MEMBER.test(name) && !(place.isItem && ITEM_NAME.test(name))) continue
     // `{purpose: {name: "advertising"}, choice: "reject"}`
     const value = isObject(object[name]) ? object[name].name : object[name]
     if (typeof value !== 'string') continue

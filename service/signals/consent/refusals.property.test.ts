@@ -141,7 +141,9 @@ describe('any submission', () => {
 })
 
 /** Brands and places that no list knows. */
-const prefix = fc.constantFrom('', 'acme', 'norrland', 'gdpr', 'cc', 'my site', 'x1', 'eu')
+const syllable = fc.constantFrom('zor', 'quil', 'wex', 'brum', 'dask', 'vint')
+const brand = fc.tuple(syllable, syllable).map(([first, last]) => first + last)
+const prefix = fc.oneof(brand, fc.constantFrom('', 'acme', 'gdpr', 'cc', 'my site', 'x1', 'eu'))
 
 const PERMISSIONS = [
   ...['advertising', 'ads', 'ad cookies', 'marketing', 'targeting', 'personalised ads'],
@@ -150,6 +152,7 @@ const PERMISSIONS = [
   ...['meta ads', 'instagram', 'custom audiences', 'conversion tracking', 'social media'],
   ...['interest based ads', 'cross context behavioral advertising', 'lookalike audiences'],
   ...['advertising partners', 'ad measurement pixel', 'selling of my data', 'werbung'],
+  ...['promotional cookies', 'publicité ciblée', 'reklamowe', 'publicidad'],
 ]
 const OPT_OUTS = [
   ...['opt out', 'opted out', 'ads opt out', 'opt out of sale', 'do not sell', 'do not share'],
@@ -158,6 +161,7 @@ const OPT_OUTS = [
   ...['global privacy control', 'has gpc', 'without ads', 'restrict targeting', 'refused ads'],
   ...['suppress ads', 'exclude from audiences', 'no retargeting', 'right to object exercised'],
   ...['ads consent withdrawn', 'hide personalized ads opt out', 'unsubscribe from ads'],
+  ...['dissented to ads', 'marketing refusé', 'Werbung abgelehnt', 'do not profile me'],
 ]
 const suffix = fc.constantFrom('', 'allowed', 'consent', 'enabled', 'status', 'flag', 'choice')
 
