@@ -30,6 +30,8 @@ export interface AnswerText {
   isAboutConsent: boolean
   /** It says that a signal was there (`detected`), which is a yes of a signal alone. */
   isPresence: boolean
+  /** It says that a signal was not there (`not_detected`), which is a no of a signal alone. */
+  isAbsence: boolean
 }
 
 const YES = `granted grant grants allow allowed allows accept accepted acceptance yes y true on
@@ -61,7 +63,7 @@ const UNSET = `unset unspecified undefined unknown undetermined null nil pending
   notset notdetermined determined obtained unavailable na nan noanswer nopreference default u p`
 const FILLERS = `explicit explicitly thanks thank you gerne edildi danke merci gracias grazie
   bedankt tack takk
-  i do we she he consent status state all any everything every full user users
+  i do did we she he consent status state all any everything every full user users
   visitor visitors vendors vendor purposes purpose categories cookies cookie on to has was is of
   the my continue continuer continua continuar weiter fortfahren choice click clicked notice
   button event tracking track sell share ads data by via banner switch services
@@ -128,6 +130,7 @@ function toAnswer(answer: Answer): AnswerText {
     isRestriction: false,
     isAboutConsent: false,
     isPresence: false,
+    isAbsence: false,
   }
 }
 
@@ -151,10 +154,14 @@ function interpretAnswer(words: string[]): AnswerText {
     isRestriction: answer === 'no' && RESTRICTION.test(words.join(' ')),
     isAboutConsent: words.includes('consent'),
     isPresence: PRESENCE.test(words.join(' ')),
+    isAbsence: ABSENCE.test(words.join(' ')),
   }
 }
 
 const PRESENCE = /^(?:signal )?(?:detected|present|received|found|sent|asserted|honou?red)$/
+
+const ABSENCE =
+  /^(?:absent|missing|(?:signal )?not (?:detected|present|received|found|sent|asserted|honou?red))$/
 
 /** `PA_CONSENT_TYPE_NO_CONSENT`: any words may stand before it. */
 const NO_CONSENT = /(?:^| )(?:no|without) consent$/

@@ -121,6 +121,7 @@ function isPlainLabel(value: unknown): boolean {
 }
 
 const CONSENT_STATE = /(?:^|\.)consent[-_ ]?state$/i
+const CCPA_STATE = /ccpa[-_ ]?consent[-_ ]?state$/i
 
 /**
  * `ccpa: true` says that the law applies, and an object has the string or the choices inside. In
@@ -128,10 +129,13 @@ const CONSENT_STATE = /(?:^|\.)consent[-_ ]?state$/i
  */
 function readUsPrivacy(statements: ConsentStatements, place: Place, member: CodedMember): boolean {
   const { field, value, name } = member
-  if (isObject(value) && CONSENT_STATE.test(place.path) && Object.hasOwn(value, 'consented')) {
-    const meaning = readAnswer(value.consented).answer === 'no' ? 'permitted' : 'refused'
+  const isState = CONSENT_STATE.test(place.path) || CCPA_STATE.test(name)
+  const consented =
+    isObject(value) && isState && Object.keys(value).find(key => /^consented$/i.test(key))
+  if (isObject(value) && consented) {
+    const meaning = readAnswer(value[consented]).answer === 'no' ? 'permitted' : 'refused'
     const said: Said = { subject: 'sale', meaning, why: 'opted_out' }
-    return addCode(statements, place, { field: `${field}.consented`, said })
+    return addCode(statements, place, { field: `${field}.${consented}`, said })
   }
   if (isObject(value) || Array.isArray(value)) return false
   if (/^ccpa$/i.test(name) && /^(?:true|false|[01])$/i.test(`${value}`)) {
@@ -220,10 +224,11 @@ function readSource(owner: UntrustedObject): unknown {
 
 /** The device has no advertising ID, because its person limits ad tracking. */
 const ZERO_ID = /^0{8}-(?:0{4}-){3}0{12}$/
-/** `TC_PRIVACY` of Commanders Act: 1 is an opt-out. */
+/** `TC_PRIVACY` of Commanders Act: 1 is an opt-out. A site can choose another separator. */
 const COMMANDERS_ACT = /^([01])@\d{3}/
+const COMMANDERS_ACT_NAME = /^TC_PRIVACY/i
 /** Of US Privacy strings, `TC_PRIVACY`, gcs, GPP and TC strings. */
-const CODE_START = /^(1[yn-]|[01]@|0{8}-|G1|D[A-Z]|C[A-Z])/i
+const CODE_START = /^(1[yn-]|[01][@!|*]|0{8}-|G1|D[A-Z]|C[A-Z])/i
 const ID_NAME = /(id|uuid|guid|hash|token|stamp)$/i
 
 /** Recognizes a code by its own form, under any name. */
@@ -243,7 +248,9 @@ export function readCodedText(
     const said: Said = { subject: 'ad_storage', meaning: parseGcs(text, place) }
     return addCode(statements, place, { field, said })
   }
-  const isOptOut = COMMANDERS_ACT.exec(text)?.[1] === '1'
+  const isOptOut =
+    COMMANDERS_ACT.exec(text)?.[1] === '1' ||
+    (COMMANDERS_ACT_NAME.test(name) && text.startsWith('1'))
   const isLimited = ZERO_ID.test(text) && meaning.subject !== null
   if (isOptOut || isLimited) {
     const said: Said = {

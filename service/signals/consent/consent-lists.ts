@@ -15,6 +15,7 @@ import {
 } from './consent-place.ts'
 import type { ConsentStatements } from './consent-statement.ts'
 import { VENDOR_NAMES } from './consent-vocabulary.ts'
+import { isListOfConsents } from './consent-words.ts'
 import { isScalar } from './iab-codes.ts'
 
 type ListMember = Omit<Member, 'value'> & { value: unknown[] }
@@ -207,7 +208,9 @@ export function addAccepted(
   // Of vendors, and of messages to the person, only an empty list speaks of all.
   const isPartial = meaning.hasVendors || meaning.isChannel || place.parent?.isChannel === true
   const isOfConsent = meaning.isConsent || meaning.subject === 'everything'
-  const isOfPerson = list === 'accepted' || (isOfConsent && !ANY_LIST.test(field))
+  const isOfPerson =
+    list === 'accepted' ||
+    (isOfConsent && isListOfConsents(field.slice(field.lastIndexOf('.') + 1)))
   const isEmpty = value.length === 0 && (isOfPerson || meaning.subject === 'advertising')
   const leavesOut = !isPartial && items.some(isOther) && !about.some(isOfAdvertising)
   const isStorageOnly = /purposes/i.test(field) && items.length > 0 && items.every(isOfStorage)
@@ -219,9 +222,6 @@ export function addAccepted(
     isForm: meaning.isForm && items.length > 0 && items.filter(isOther).every(isInForm),
   })
 }
-
-/** `consents` may be a log, and `cookies` all that there are. */
-const ANY_LIST = /(?:^|\.)(?:consents?|cookies?)$/i
 
 /** A vendor's name, not an ID that says nothing. */
 const VENDOR_NAME = /^[\p{L}][\p{L}\s_.,()&-]+$/u

@@ -19,9 +19,10 @@ export function readListedObject(
   const values = Object.values(object)
   addLoneRefusal(statements, place, object)
   if (place.isVendorList) addAllVendors(statements, place, object)
+  addSharingSettings(statements, place, values)
   if (names.length === 0 || place.isVendorList) return
   const isKnown = names.some(name => place.codes?.get(name)?.subject === 'advertising')
-  if (!isKnown && isRefusalOfCodes(names, values)) {
+  if (!isKnown && (isRefusalOfCodes(names, values) || isNoneAccepted(place, names, values))) {
     addMissingAdvertising(statements, place, { field: place.path, isForm: false })
   }
   if (values.every(Array.isArray)) {
@@ -130,6 +131,25 @@ function isRefusalOfCodes(names: string[], values: unknown[]): boolean {
 function isRefusedFrom(answers: string[]): boolean {
   const first = answers.indexOf('no')
   return answers.slice(first).every(answer => answer === 'no') && first * 2 < answers.length
+}
+
+/** `user_allowed_save_cookie: {1: 0}` has the sites that a person accepted by their numbers. */
+function isNoneAccepted({ path }: Place, names: string[], values: unknown[]): boolean {
+  const { list, subject, isNegative } = findMeaning(path.split('.').at(-1) ?? '')
+  if (list !== 'accepted' || subject !== 'everything' || isNegative) return false
+  return (
+    names.every(name => LETTER_CODE.test(name)) &&
+    values.every(value => readAnswer(value).answer === 'no')
+  )
+}
+
+/** Adjust's `partner_sharing_settings: {facebook: {sessions: false, events: false}}`. */
+function addSharingSettings(statements: ConsentStatements, place: Place, values: unknown[]): void {
+  const { parent, path } = place
+  if (parent?.subject !== 'advertising' || parent.vendor === null || parent.isNegative) return
+  const isRefused = values.length > 0 && values.every(value => readAnswer(value).answer === 'no')
+  if (!isRefused || !/shar(?:e|ing)[\w-]*\./i.test(path)) return
+  addSubject(statements, place, { field: path, subject: parent, meaning: 'refused' })
 }
 
 /** Segment's `{All: false, "Google Ads": true}` refuses every vendor that it does not name. */

@@ -275,12 +275,12 @@ function toChoice(subject: Subject, answer: AnswerText, scope: Scope): Choice | 
 
 /** Global Privacy Control opts out by being on. Off says nothing. */
 function toGpcChoice({ vendor, isForm }: Subject, said: AnswerText): Choice | null {
-  const { answer, isOptStatement, isPresence } = said
+  const { answer, isOptStatement, isPresence, isAbsence } = said
   if (answer === 'yes' || isPresence || (answer === 'no' && isOptStatement)) {
     return { subject: 'gpc', vendor, meaning: 'refused', isForm: true, why: 'opted_out' }
   }
   if (!isForm) return null
-  const meaning = answer === 'no' ? 'permitted' : answer
+  const meaning = answer === 'no' || isAbsence ? 'permitted' : answer
   return { subject: 'gpc', vendor, meaning, isForm, why: 'opted_out' }
 }
 

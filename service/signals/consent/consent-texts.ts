@@ -146,6 +146,7 @@ function isRefusingType(
   if (/transaction[-_ ]?type$/i.test(name) || MODE_OF_PERSON.test(name)) return true
   if (/event[-_ ]?type$/i.test(name) || EVENT_NAME.test(field)) return !answer.isOptStatement
   if (meaning.isConsent && /(?:button|click|clicked)$/i.test(name)) return true
+  if (CLICKED_NAME.test(name)) return BANNER_REFUSAL.test(String(value))
   if (BANNER_NAME.test(name)) return BANNER_REFUSAL.test(String(value))
   if (!meaning.isLabel || !/(type|mode|method|button|clicks?|clicked)$/i.test(name)) return false
   if (name === 'type' && CHOICE_PATH.test(place.path) && !answer.isOptStatement) return true
@@ -163,6 +164,10 @@ const CHOICE_PATH = /\.[\w-]*(?:choice|decision|answer|response|selection|intera
 /** `cookie_banner: "rejected"`; "disabled" is about the banner. */
 const BANNER_NAME = /(?:banner|popup|prompt|dialog|modal|notice)$/i
 const BANNER_REFUSAL = /reject|den(?:y|ied)|declin|refus|disagre|withdr|revok/i
+
+/** `clicked_button: "decline"`, of a button that nothing else is known about. */
+const CLICKED_NAME =
+  /^(?:clicked[-_ ]?(?:button|action|option)?|(?:button|action|option)[-_ ]?click(?:ed)?)$/i
 
 const EVENT_NAME = /(?:^|[._])(?:event[-_ ]?name|event\.name|topic|trigger)$/i
 

@@ -78,7 +78,7 @@ const WORDS: Record<WordKind, string> = {
     objection objections opposed opposition withdrawals revocations`,
   channel: `email emails mail mails mailing mailings sms mms push notification notifications
     phone telephone call calls telemarketing newsletter newsletters whatsapp messenger post postal
-    letter letters fax viber telegram chat login`,
+    letter letters fax viber telegram chat login solicit solicitation solicitations`,
   subscription: 'subscription subscriptions subscribe subscribed unsubscribe unsubscribed',
   other_purpose: `ga mtm analytics analytic analytical analysis statistics statistic statistical
     stats statistik statistiques estadisticas performance measurement measurements mesure messung
@@ -178,14 +178,15 @@ export const REFUSAL_STEM = toStem(
   hylat hylkaa kielt kiell otkaz отказ отклон отозв запре деактив
     неактив
   несоглас заборон відхил відмов отхвърл забран одби απορρ αρν 拒 不同意 不允许 거부 거절 مرفوض رفض
-  סירב נדח ปฏิเสธ अस्वीक`,
+  סירב נדח ปฏิเสธ अस्वीक オプトアウト`,
   'しない しません いない 않 안함',
 )
 
 /** Stems of consent in names, in the singular and the plural. */
 export const CONSENT_STEM = toStem(
   `consentement consentim einwillig zustimm toestemm samtyk samtyc suostumu zgod souhlas suhlas
-  hozzajarul izin rizas 同意 동의 согласи`,
+  hozzajarul izin rizas consens consimtam privol suglas soglas sutikim piekris noustum nousolek
+  persetujuan συγκαταθ συναιν 同意 동의 согласи згод съглас הסכמ موافق ความยินยอม सहमति`,
 )
 
 /** Stems of other purposes, which consent platforms name in the language of the site. */
@@ -203,7 +204,7 @@ export const GRANT_STEM = toStem(
   activad activee attivat ativad ingeschakel tillat godka godke godtag hyvaks salli permitid permes
   consentit consentid toegest toestem akkoord souhlas suhlas povol dovol prijat zgod zezwol zaakcept
   onayl kabul elfogad engedely hozzajarul concedid otorgad genehmig разреш соглас принят активн
-  同意 許可 허용 동의`,
+  同意 許可 オプトイン 허용 동의`,
 )
 
 /** Words that begin with one of the stems, or have one of the parts, as names are compared. */

@@ -1,4 +1,4 @@
-import { VENDOR_BY_WORD, WORD_KINDS, type WordKind } from './consent-vocabulary.ts'
+import { CONSENT_STEM, VENDOR_BY_WORD, WORD_KINDS, type WordKind } from './consent-vocabulary.ts'
 
 /**
  * The words of a text in lower case and without accents: camelCase, separators, known compounds
@@ -254,6 +254,22 @@ const ACCEPTING_WORD = new RegExp(
 
 /** `consent_categories` lists those with consent; `consents` may list anything. */
 const CONSENT_LIST = /(?:consents?|cookies?) (?:categories|cats|purposes|groups|scopes|types)$/
+
+/**
+ * `customer_consents` lists those of a person. `consent_history` and `expired_consents` list others,
+ * `consents` may be a log, and `cookies` all that there are.
+ */
+export function isListOfConsents(name: string): boolean {
+  if (/^(?:consents?|cookies?)$/i.test(name)) return false
+  const words = splitWords(name)
+  const last = words.at(-1) ?? ''
+  const isOfConsents = CONSENTS.test(last) || CONSENT_STEM.test(last)
+  return isOfConsents && !words.some(word => NOT_IN_FORCE.test(word))
+}
+
+const CONSENTS = /^(?:consents?|cookies?|permissions?|preferences?|choices?|selections?)$/
+const NOT_IN_FORCE =
+  /^(?:pending|expired|updated|changed|deleted|cleared|missing|new|invalid|archived|failed|unknown)$/
 
 /** What a name lists, by its words: what was accepted, what was rejected, or either. */
 export function findList(
