@@ -12,7 +12,7 @@ import { Refusal } from '../runtime/http/refusal.ts'
 import type { ServiceApp } from '../runtime/http/service-app.ts'
 import { readPathParameters, Validator } from '../runtime/http/validator.ts'
 import { generateUuidV7, isUuid } from '../runtime/util/ids.ts'
-import type { TrackerIdentity } from '../signals/access/tracker-store.ts'
+import { findSubmittingTracker, type TrackerIdentity } from '../signals/access/tracker-store.ts'
 import { findTrackerPlatforms } from '../signals/ingestion/accept-event.ts'
 import { checkEvent } from '../signals/ingestion/check-event.ts'
 import { acceptImported, type BatchContext } from '../signals/ingestion/create-events.ts'
@@ -53,9 +53,11 @@ export function importRoutes(app: ServiceApp, context: ImportContext): void {
     async handler(request) {
       const tracker = await requireTracker(context, request, 'manage_deliveries')
       const { events } = checkValidator.validate(request.body)
+      const { consentCategories: categories } = await findSubmittingTracker(database, tracker)
       const platforms = await findTrackerPlatforms(context, tracker)
+      const { settings } = context
       const results = events.map(event => {
-        const found = checkEvent(event, { platforms, now: now() })
+        const found = checkEvent(event, { platforms, now: now(), settings, categories })
         return {
           is_valid: found.isValid,
           errors: found.errors,
@@ -80,7 +82,8 @@ export function importRoutes(app: ServiceApp, context: ImportContext): void {
     ...operations.importEvents,
     bodyLimit: IMPORT_BYTES_MAX,
     async handler(request) {
-      const tracker = await requireTracker(context, request, 'manage_deliveries')
+      const requested = await requireTracker(context, request, 'manage_deliveries')
+      const tracker = await findSubmittingTracker(database, requested)
       const { trackerId } = tracker
       const key = { trackerId, ...readImportId(request.params) }
       const given = eventsValidator.validate(request.body)

@@ -4,11 +4,13 @@ import { readAuditEntries } from '../../testing/fixtures/audit.ts'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
+import type { TestServiceOptions } from '../../testing/fixtures/service-start.ts'
+import { buildTcString } from '../../testing/fixtures/tc-string.ts'
 
 const FILE = { file_name: 'orders.csv', file_digest: 'a'.repeat(64) }
 
-async function openImports(test: TestContext) {
-  const service = await startTestService(test)
+async function openImports(test: TestContext, options: TestServiceOptions = {}) {
+  const service = await startTestService(test, options)
   const { owner, path } = await openDashboardWorkspace(service)
   const post = (rest: string, body: object) =>
     owner.client.call('POST', `${path}/imports${rest}`, { body })
@@ -61,6 +63,44 @@ it('checks rows by the rules of the API and stores nothing', async test => {
   assert.ok(Object.keys(invalid.errors).length > 0)
   const { rows } = await service.database.pool.query('select 1 from events')
   assert.deepEqual(rows, [])
+})
+
+it('checks and imports by the categories of the tracker and the settings of the service', async test => {
+  const { service, owner, path, post } = await openImports(test, { additionalConsentProvider: 89 })
+  const changed = { consent_categories: { 'ads-eu': 'advertising', stats: 'other' } }
+  assert.equal((await owner.client.call('PATCH', path, { body: changed })).status, 204)
+  const tcString = buildTcString()
+  const forms = [
+    { consent: { advertising: 'granted', 'ads-eu': false } },
+    { consent: { 'ads-eu': true, stats: false } },
+    { tcf: { tcString, addtlConsent: '2~311~dv.89' }, consent: undefined },
+    { tcf: { tcString, addtlConsent: '2~89.311~dv.9' }, consent: undefined },
+  ]
+  const events = forms.map((form, index) =>
+    samplePurchase({
+      event_id: `row-${index}`,
+      visitor_id: `visitor-${index}`,
+      user_data: { em: `row-${index}@example.com` },
+      ...form,
+    }),
+  )
+  const check = await post('/check', { events })
+  const found = check.body.results.map((row: { is_valid: boolean; is_withheld: boolean }) =>
+    row.is_valid ? (row.is_withheld ? 'withheld' : 'granted') : 'refused',
+  )
+  const started = await post('', FILE)
+  const sent = await post(`/${started.body.id}/events`, { events })
+  const outcomes = []
+  for (const [index, { status }] of sent.body.results.entries()) {
+    if (status !== 202) outcomes.push('refused')
+    else {
+      const { body } = await service.request('GET', `/api/v1/events/row-${index}`)
+      const isGranted = body.event.consent.decision.outcome === 'granted'
+      outcomes.push(isGranted ? 'granted' : 'withheld')
+    }
+  }
+  assert.deepEqual(found, outcomes)
+  assert.deepEqual(outcomes, ['refused', 'granted', 'refused', 'granted'])
 })
 
 it('answers 404 for an import of another tracker, and 422 for a strange body', async test => {

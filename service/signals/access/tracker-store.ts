@@ -1,4 +1,6 @@
+import { sql } from 'kysely'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
+import { indexCategories } from '../consent/consent-forms.ts'
 import type { CategoryMeanings } from '../consent/consent-names.ts'
 
 /** A tracker, as a key or a user is authorized for it. */
@@ -48,6 +50,29 @@ export async function findTracker(
     .where('id', '=', trackerId)
     .executeTakeFirst()
   return row ? { trackerId, workspaceId: row.workspace_id } : null
+}
+
+/** A tracker of a session with what acceptance needs, as `findLiveKeys` reads it for a key. */
+export async function findSubmittingTracker(
+  database: Database,
+  tracker: TrackerIdentity,
+): Promise<TrackerIdentity> {
+  const { trackerId } = tracker
+  const consentCategories = indexCategories(await findConsentCategories(database, trackerId))
+  const pageKey = await database.query
+    .selectFrom('tracker_keys')
+    .select('kind')
+    .where('tracker_id', '=', trackerId)
+    .where('kind', '=', 'publishable')
+    .where(sql<boolean>`origins <> '{}'`)
+    .limit(1)
+    .executeTakeFirst()
+  const hasPages = pageKey !== undefined
+  return {
+    ...tracker,
+    ...(consentCategories && { consentCategories }),
+    ...(hasPages && { hasPages }),
+  }
 }
 
 const LISTED_TRACKERS_MAX = 10

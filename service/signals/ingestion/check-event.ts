@@ -1,5 +1,7 @@
 import type { EventSubmission, IngestionNotice } from '@signalbox/contract/submissions.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
+import type { CategoryMeanings } from '../consent/consent-names.ts'
+import type { ConsentSettings } from '../consent/consent-signal.ts'
 import type { SelectedPlatforms } from '../platforms/registry.ts'
 import { draftEvent, type EventDraft } from './event-draft.ts'
 import { buildNotices } from './ingestion-notices.ts'
@@ -44,13 +46,26 @@ export function draftDryRun(
   return { draft, submission }
 }
 
-/** Applies the service's own rules, so that a dry run and the real one never differ. */
+interface CheckInput {
+  platforms: SelectedPlatforms
+  now: Date
+  /** Those of the service. A command that cannot ask it leaves them and the categories out. */
+  settings?: ConsentSettings
+  /** What the tracker's own consent categories mean. */
+  categories?: CategoryMeanings | undefined
+}
+
+/**
+ * Applies the service's own rules, so that a dry run and the real one differ by nothing but what
+ * the store knows: duplicates, and people who withdrew.
+ */
 export function checkEvent(
   event: Record<string, unknown>,
-  { platforms, now }: { platforms: SelectedPlatforms; now: Date },
+  { platforms, now, settings = {}, categories = undefined }: CheckInput,
 ): EventCheck {
   try {
-    const received = { platforms, idempotencyKey: undefined, receivedAt: now }
+    const consent = { settings, categories: categories ?? null }
+    const received = { platforms, idempotencyKey: undefined, receivedAt: now, ...consent }
     const { draft, submission } = draftDryRun(event, received)
     const source = (submission.action_source ?? 'website').toLowerCase()
     const ageSeconds = (now.getTime() - draft.eventTime.getTime()) / 1_000

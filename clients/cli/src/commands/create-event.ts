@@ -78,12 +78,15 @@ async function readText(data: string, readStandardInput: () => Promise<string>):
 }
 
 async function checkOnly(context: CommandContext, event: EventBody): Promise<ExitCode> {
-  const { checkEvent, formatEventCheck } = await import('../import/check-event.ts')
+  const { checkEvent, formatEventCheck, NOT_CHECKED, NOT_CHECKED_NOTE } = await import(
+    '../import/check-event.ts'
+  )
   const check = checkEvent(event, context.host.now())
-  if (context.isJson) await context.printJson({ event, ...check })
+  if (context.isJson) await context.printJson({ event, ...check, not_checked: NOT_CHECKED })
   else {
     await context.print(`${JSON.stringify(event, null, 2)}\n`)
-    await context.print(`${formatEventCheck(check, context.style)}Nothing was sent.\n`)
+    await context.print(formatEventCheck(check, context.style))
+    await context.print(`Nothing was sent. ${NOT_CHECKED_NOTE}`)
   }
   return check.isValid ? EXIT_CODES.success : EXIT_CODES.refused
 }

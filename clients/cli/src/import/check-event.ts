@@ -10,6 +10,13 @@ const known = createOfflinePlatforms()
 /** Which platforms the tracker sends to is not known here: most send to this one. */
 const platforms = known.select([known.default.name])
 
+/** What only the service knows. A dry run sends nothing, so it does not ask. */
+export const NOT_CHECKED = ['consent_categories', 'settings', 'withdrawals', 'stored_events']
+
+export const NOT_CHECKED_NOTE =
+  'Not checked, because only the service knows them: consent categories of the tracker, settings of ' +
+  'the service, withdrawals, and events stored before.\n'
+
 /** What the service would do with an event, by its own rules. */
 export function checkEvent(event: EventBody, now: Date): EventCheck {
   return check(event, { platforms, now })

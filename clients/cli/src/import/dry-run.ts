@@ -3,7 +3,7 @@ import type { CommandContext } from '../command-context.ts'
 import type { Progress } from '../output/progress.ts'
 import { printable } from '../output/style.ts'
 import { countOf } from '../output/times.ts'
-import { checkEvent } from './check-event.ts'
+import { checkEvent, NOT_CHECKED, NOT_CHECKED_NOTE } from './check-event.ts'
 import { formatTally } from './format-tally.ts'
 import { type ImportTally, noteNotices } from './import-tally.ts'
 import type { EventLine } from './read-events.ts'
@@ -58,10 +58,11 @@ export async function checkLines(
   await source.verify()
   const { blank: blank_rows, dropped } = tally
   const found = { file: source.name, ...counts, blank_rows, dropped, refusals }
-  if (context.isJson) await context.printJson(found)
+  if (context.isJson) await context.printJson({ ...found, not_checked: NOT_CHECKED })
   else {
     await context.print(formatCounts(context, source.name, counts, refusals))
     await context.print(formatTally(tally))
+    await context.print(NOT_CHECKED_NOTE)
   }
   return counts.refused > 0 ? EXIT_CODES.refused : EXIT_CODES.success
 }

@@ -27,7 +27,8 @@ it('sends a CSV file once, however often it runs, and keeps refused lines', asyn
   const command = ['events', 'create', '--file', path, ...map, '--map', 'note=', ...FILL]
   const dry = await run([...command, '--dry-run', '--json'])
   assert.equal(dry.code, 6)
-  const { lines, valid, refused, refusals } = JSON.parse(dry.stdout)
+  const { lines, valid, refused, refusals, not_checked: unknownHere } = JSON.parse(dry.stdout)
+  assert.ok(unknownHere.includes('consent_categories'))
   assert.deepEqual([lines, valid, refused], [4, 2, 2])
   assert.deepEqual(refusals[0].field, 'value_data.value')
   assert.equal(JSON.parse((await run(['events', 'list', '--json'])).stdout).events.total, 0)
@@ -66,7 +67,7 @@ it('counts what is past the window of the platform', async test => {
   assert.equal(code, 6)
   assert.match(stdout, /^.+old\.ndjson: 5 lines checked, nothing was sent\.\n/)
   assert.match(stdout, / 3 {2}would be stored\n +2 {2}of these are past the window/)
-  assert.match(stdout, / 2 {2}would be refused\n[\s\S]*line 5 {2}The line is not JSON\.\n$/)
+  assert.match(stdout, / 2 {2}would be refused\n[\s\S]*line 5 {2}The line is not JSON\.\nNot checked, .+\n$/)
   assert.match(stderr, /^1\/5 /)
 })
 
