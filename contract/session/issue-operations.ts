@@ -8,17 +8,13 @@ import {
   RefusalList,
   RefusalQuery,
 } from './issues.ts'
-import { EventFlow, FlowQuery, OverviewQuery, TrackerOverview } from './overview.ts'
+import { EventFlow, FlowQuery, TrackerOverview } from './overview.ts'
 import { ALL_REFUSALS, FOUND_REFUSALS, query, read, write } from './session-operation.ts'
 import { TRACKER_PATH } from './tracker-operations.ts'
 
-/** `?hours=` from 1 to 720, 24 by default. */
-export const getOverview = query('getOverview', `${TRACKER_PATH}/overview`, {
-  querystring: OverviewQuery,
-  response: {
-    200: TrackerOverview,
-    ...ALL_REFUSALS,
-  },
+export const getOverview = read('getOverview', `${TRACKER_PATH}/overview`, {
+  200: TrackerOverview,
+  ...FOUND_REFUSALS,
 })
 
 /** `?from=` and `?to=` are UTC days, at most 92; `?by=` is the day that decides. */

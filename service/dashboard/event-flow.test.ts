@@ -8,6 +8,7 @@ import { scriptFaults } from '../../testing/fixtures/simulator.ts'
 import { ledgerEntry, plannedDelivery, storeEntries } from '../../testing/fixtures/stored-events.ts'
 import { connectSimulated } from '../../testing/fixtures/two-platforms.ts'
 import { countFlowDays, isDue } from '../signals/reports/event-flow.ts'
+import { findTrackersToCount } from '../signals/reports/event-flow-store.ts'
 
 const TODAY = '2026-11-21'
 const YESTERDAY = '2026-11-20'
@@ -167,6 +168,55 @@ it('reads the count of large days, and counts what came after it', async test =>
   await countFlowDays(service.database, moment)
   const again = await read(query)
   assert.deepEqual([sumOf(again.bands), again.uncounted], [715, 0])
+})
+
+it('looks at trackers with new events every five minutes, and at all days once an hour', async test => {
+  const { service } = await openFlow(test)
+  const { pool } = service.database
+  const trackers: { trackerId: string }[] = []
+  for (let count = 0; count < 3; count += 1) trackers.push(await service.newTracker())
+  const [idle, active, late] = trackers.map(({ trackerId }) => trackerId) as [
+    string,
+    string,
+    string,
+  ]
+  const countOn = (trackerId: string, day: string, events: number) =>
+    pool.query(
+      `insert into event_counts (tracker_id, received_on, slot, events) values ($1, $2, 0, $3)`,
+      [trackerId, day, events],
+    )
+  await countOn(active, TODAY, 500)
+  await countOn(idle, TODAY, 499)
+  await countOn(late, '2026-11-01', 500)
+  const lookAt = async (from: string) => {
+    const days = { trackerIds: [idle, active, late], from, until: TODAY }
+    return (await findTrackersToCount(service.database, days)).sort()
+  }
+  assert.deepEqual(await lookAt(YESTERDAY), [active])
+  assert.deepEqual(await lookAt('2026-10-01'), [active, late].sort())
+
+  const counted = async () =>
+    (await pool.query('select tracker_id from event_flow_days')).rows.map(row => row.tracker_id)
+  const run = (time: string) =>
+    countFlowDays(service.database, {
+      now: new Date(`${TODAY}T${time}Z`),
+      signal: new AbortController().signal,
+    })
+  await run('12:05:00')
+  assert.deepEqual(await counted(), [active])
+  await run('13:00:00')
+  assert.deepEqual((await counted()).sort(), [active, late].sort())
+  // Counted as they are: nothing is left to look at until something changes or waits.
+  await pool.query('update event_flow_days set events = 500')
+  assert.deepEqual(await lookAt('2026-10-01'), [])
+  await pool.query('update event_flow_days set waiting = 1 where tracker_id = $1', [late])
+  assert.deepEqual(await lookAt('2026-10-01'), [late])
+  await pool.query(
+    `insert into delivery_counts (tracker_id, planned_on, slot, planned, accepted)
+     values ($1, $2, 0, 9, 9)`,
+    [active, TODAY],
+  )
+  assert.deepEqual(await lookAt(YESTERDAY), [active])
 })
 
 it('counts a day again when enough of it has changed', () => {

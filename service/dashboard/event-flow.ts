@@ -24,7 +24,6 @@ import {
   type FlowEvents,
 } from '../signals/reports/event-flow-store.ts'
 import { findReportsOfRange, type StoredReport } from '../signals/reports/reconciliation-store.ts'
-import { listReasons, sumOf } from './overview.ts'
 
 const DAYS_DEFAULT = 7
 /** Days before the range, for the rate over time and the changes. */
@@ -34,6 +33,7 @@ const NAMES_MAX = 50
 export const OTHER_NAMES = '(other names)'
 const CHANGES_MAX = 6
 const REPORTS_MAX = 5_000
+const REASONS_MAX = 20
 
 interface FlowRange {
   by: 'event' | 'receipt'
@@ -270,4 +270,16 @@ function findChanges({ events, deliveries }: Flow, dayOf: DayOf, day: string): C
     .filter(change => sizeOf(change) > 0)
     .sort((a, b) => sizeOf(b) - sizeOf(a) || a.event_name.localeCompare(b.event_name))
     .slice(0, CHANGES_MAX)
+}
+
+function sumOf(counts: readonly { count: number }[]): number {
+  return counts.reduce((sum, { count }) => sum + count, 0)
+}
+
+/** The most frequent reasons first. */
+function listReasons(counts: readonly { reason: string; count: number }[]): FlowBand['reasons'] {
+  return [...Map.groupBy(counts, ({ reason }) => reason)]
+    .map(([reason, rows]) => ({ reason, count: sumOf(rows) }))
+    .sort((a, b) => b.count - a.count || a.reason.localeCompare(b.reason))
+    .slice(0, REASONS_MAX)
 }

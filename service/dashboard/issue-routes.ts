@@ -8,11 +8,7 @@ import {
   type RefusalList,
   RefusalQuery,
 } from '@signalbox/contract/session/issues.ts'
-import {
-  OVERVIEW_HOURS_MAX,
-  OverviewQuery,
-  type TrackerOverview,
-} from '@signalbox/contract/session/overview.ts'
+import type { TrackerOverview } from '@signalbox/contract/session/overview.ts'
 import { hasPermission, type WorkspaceAction } from '@signalbox/contract/session/roles.ts'
 import { EVENT_ID_CHARACTERS_MAX } from '@signalbox/contract/submissions.ts'
 import Type from 'typebox'
@@ -38,20 +34,15 @@ import {
 import { LISTED_MAX, readIssues, readRefusals } from './issue-list.ts'
 import { readOverview } from './overview.ts'
 
-const HOURS_DEFAULT = 24
 const DAYS_DEFAULT = 7
 
-const hoursValidator = new Validator(OverviewQuery, {
-  coerceTypes: true,
-  members: { hours: { error: describeInvalidLength('hours', OVERVIEW_HOURS_MAX) } },
-})
 const issueDaysValidator = new Validator(IssueQuery, {
   coerceTypes: true,
-  members: { days: { error: describeInvalidLength('days', ISSUE_DAYS) } },
+  members: { days: { error: describeInvalidDays(ISSUE_DAYS) } },
 })
 const refusalDaysValidator = new Validator(Type.Pick(RefusalQuery, ['days']), {
   coerceTypes: true,
-  members: { days: { error: describeInvalidLength('days', REFUSAL_DAYS) } },
+  members: { days: { error: describeInvalidDays(REFUSAL_DAYS) } },
 })
 const eventIdValidator = new Validator(Type.Pick(RefusalQuery, ['event_id']), {
   members: {
@@ -61,8 +52,8 @@ const eventIdValidator = new Validator(Type.Pick(RefusalQuery, ['event_id']), {
   },
 })
 
-function describeInvalidLength(field: string, max: number): string {
-  return `The ${field} field must be an integer from 1 to ${max}.`
+function describeInvalidDays(max: number): string {
+  return `The days field must be an integer from 1 to ${max}.`
 }
 
 /** The overview of a tracker, and what went wrong: refusals, and failures by cause. */
@@ -72,8 +63,7 @@ export function issueRoutes(app: ServiceApp, context: DashboardContext): void {
     ...operations.getOverview,
     async handler(request) {
       const tracker = await requireTracker(context, request, 'view_events')
-      const { hours = HOURS_DEFAULT } = hoursValidator.validate(request.query)
-      const overview = await readOverview(context, { tracker, hours, now: now() })
+      const overview = await readOverview(context, tracker)
       return hasPermission(tracker.role, 'read') ? overview : ofEventsAlone(overview)
     },
   })

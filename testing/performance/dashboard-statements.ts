@@ -7,11 +7,7 @@ import {
   sumValueAtStake,
 } from '../../service/signals/delivery/issue-list-store.ts'
 import { countMatchKeys, countSentOfDay } from '../../service/signals/delivery/sent-counts-store.ts'
-import {
-  findFirstCountedHour,
-  readPlatformCounts,
-  readStageCounts,
-} from '../../service/signals/events/stage-count-store.ts'
+import { hasEvents, readStageCounts } from '../../service/signals/events/stage-count-store.ts'
 import {
   addImportCounts,
   findImport,
@@ -30,6 +26,7 @@ import { findThresholdsOfTracker } from '../../service/signals/reports/alert-thr
 import {
   countFlow,
   findCountedDays,
+  findTrackersToCount,
   readCountedDays,
   readReceiptDays,
 } from '../../service/signals/reports/event-flow-store.ts'
@@ -96,6 +93,8 @@ export const DASHBOARD_STATEMENTS: Record<string, (database: Database) => Promis
       until: generatedEventTime(4_400),
     }),
   'read the days of receipt': database => readReceiptDays(database, OF_DAYS),
+  'find trackers whose flow has changed': database =>
+    findTrackersToCount(database, { ...OF_DAYS, trackerIds: [TRACKER] }),
   'find the days with a count of the flow': database => findCountedDays(database, OF_DAYS),
   'read the counts of the flow': database => readCountedDays(database, OF_DAYS),
   'list refusals': database => listRefusalCauses(database, OF_DAY),
@@ -125,9 +124,7 @@ export const DASHBOARD_STATEMENTS: Record<string, (database: Database) => Promis
     }),
   'list issues': database => listIssueCounts(database, { ...OF_DAY, from: LARGE_STORE_DAY }),
   'read stage counts': database => readStageCounts(database, OF_DAY),
-  'find the first counted hour': database => findFirstCountedHour(database, TRACKER),
-  'read platform counts': database =>
-    readPlatformCounts(database, { ...OF_DAY, from: '2026-01-01', until: LARGE_STORE_DAY }),
+  'see whether there are events': database => hasEvents(database, TRACKER),
   'count what waits by reason': database => countWaitingByReason(database, TRACKER),
   'delete old counts': database =>
     deleteOldRows(database, { table: 'refusals', column: 'hour', before: OLD }),

@@ -8,15 +8,11 @@ interface TrackerParams {
 
 const POLL_MILLISECONDS = 30_000
 
-export const overviewQuery = (params: TrackerParams, hours: number) =>
+export const overviewQuery = (params: TrackerParams) =>
   queryOptions({
-    queryKey: ['overview', params, hours],
+    queryKey: ['overview', params],
     queryFn: ({ signal }) =>
-      call('GET /workspaces/:workspace/trackers/:tracker/overview', {
-        params,
-        query: { hours },
-        signal,
-      }),
+      call('GET /workspaces/:workspace/trackers/:tracker/overview', { params, signal }),
     placeholderData: keepPreviousData,
     refetchInterval: POLL_MILLISECONDS,
   })

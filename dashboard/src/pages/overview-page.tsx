@@ -26,13 +26,11 @@ import { FlowTable } from '../overview/flow-table.tsx'
 import { FlowTrends } from '../overview/flow-trends.tsx'
 import { PurchaseAnswer } from '../overview/purchase-answer.tsx'
 
-const HOURS = 24
-
 /** What happened to the events of a tracker, from the refused ones to those that count. */
 export function OverviewPage() {
   const params = useTrackerParams()
   const { tracker } = useTrackers()
-  const overview = useQuery(overviewQuery(params, HOURS))
+  const overview = useQuery(overviewQuery(params))
   const { data, error } = overview
   return (
     <Page title="Overview" description={tracker?.name}>
@@ -49,15 +47,13 @@ interface ContentProps {
 }
 
 function Content({ workspace, overview }: ContentProps) {
-  const { stages, counted_since: since } = overview
-  const isEmpty = since === null && stages.every(({ count }) => !count)
   return (
     <Stack gap="md">
       <Notices workspace={workspace} overview={overview} />
-      {isEmpty ? (
-        <NoEvents workspace={workspace} />
-      ) : (
+      {overview.has_events ? (
         <Flow workspace={workspace} overview={overview} />
+      ) : (
+        <NoEvents workspace={workspace} />
       )}
     </Stack>
   )

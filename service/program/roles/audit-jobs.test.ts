@@ -83,7 +83,7 @@ async function startWithLog(test: TestContext) {
     tampered,
     people: { owner, admin, member, other },
     readAlerts: async () =>
-      (await owner.client.call('GET', `${path}/overview?hours=24`)).body.alerts,
+      (await owner.client.call('GET', `${path}/overview`)).body.alerts,
     asOwner: (text: string) =>
       runAsDatabaseOwner(database, client => client.query(text, [workspaceId])),
   }

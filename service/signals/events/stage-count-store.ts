@@ -71,108 +71,13 @@ export async function readStageCounts(
   }))
 }
 
-/** The first hour with a count of the tracker; null when there is none. */
-export async function findFirstCountedHour(
-  { pool }: Database,
-  trackerId: string,
-): Promise<Date | null> {
+/** Whether the tracker ever got an event, stored or refused. */
+export async function hasEvents({ pool }: Database, trackerId: string): Promise<boolean> {
   const { rows } = await pool.query({
-    name: 'find-first-counted-hour',
-    text: `select hour from stage_counts where tracker_id = $1::uuid order by hour limit 1`,
+    name: 'has-events',
+    text: `select exists (select from event_counts where tracker_id = $1::uuid)
+             or exists (select from refusals where tracker_id = $1::uuid) as known`,
     values: [trackerId],
   })
-  return rows[0]?.hour ?? null
-}
-
-export interface PlatformCountOfDay {
-  /** YYYY-MM-DD. */
-  day: string
-  /** Summed over the destinations with a report. */
-  count: number
-}
-
-/** What the platforms counted on each UTC day from `from` to before `until`, oldest first. */
-export async function readPlatformCounts(
-  { pool }: Database,
-  { trackerId, from, until }: { trackerId: string; from: string; until: string },
-): Promise<PlatformCountOfDay[]> {
-  const { rows } = await pool.query({
-    name: 'read-platform-counts',
-    text: `select report_date as day, sum(meta_count) as count from reconciliation_reports
-           where tracker_id = $1::uuid and report_date >= $2::date and report_date < $3::date
-             and status <> 'unavailable'
-           group by report_date order by report_date`,
-    values: [trackerId, from, until],
-  })
-  return rows
-}
-
-/** UTC days, YYYY-MM-DD, both included. */
-interface DaysOfTracker {
-  trackerId: string
-  from: string
-  until: string
-}
-
-/** Live deliveries of one destination that got this status; no reason: the platform took them. */
-export interface DestinationCount {
-  destinationId: string
-  status: string
-  reason: string | null
-  count: number
-}
-
-/** What became final for each destination on some days, by the primary keys of the two counts. */
-export async function readDestinationCounts(
-  { pool }: Database,
-  { trackerId, from, until }: DaysOfTracker,
-): Promise<DestinationCount[]> {
-  const { rows } = await pool.query({
-    name: 'read-destination-counts',
-    // By destination, so that a long history costs nothing: the day comes after it in both keys.
-    text: `select own.id as "destinationId", counted.* from destinations own
-           cross join lateral (
-             select 'accepted' as status, null as reason, sum(accepted)::bigint as count
-             from sent_counts
-             where tracker_id = $1::uuid and destination_id = own.id
-               and sent_on between $2::date and $3::date
-             having sum(accepted) > 0
-             union all
-             select status, reason, sum(count)::bigint from destination_outcomes
-             where tracker_id = $1::uuid and destination_id = own.id
-               and day between $2::date and $3::date
-             group by status, reason having sum(count) > 0
-           ) counted
-           where own.tracker_id = $1::uuid`,
-    values: [trackerId, from, until],
-  })
-  return rows
-}
-
-/** What the platform of a destination reported for some days. */
-export interface DestinationReport {
-  destinationId: string
-  /** Null when no day has a report. */
-  count: number | null
-  /** Why there is none for the last day that was asked for; null when there is one. */
-  explanation: string | null
-}
-
-export async function readDestinationReports(
-  { pool }: Database,
-  { trackerId, from, until }: DaysOfTracker,
-): Promise<DestinationReport[]> {
-  const { rows } = await pool.query({
-    name: 'read-destination-reports',
-    text: `select destination_id as "destinationId",
-             (sum(meta_count) filter (where status <> 'unavailable'))::bigint as count,
-             (array_agg(case status when 'unavailable' then
-               coalesce(details -> 'unavailable' ->> 'sentence', trouble) end
-               order by report_date desc))[1] as explanation
-           from reconciliation_reports
-           where tracker_id = $1::uuid and report_date between $2::date and $3::date
-           group by destination_id`,
-    values: [trackerId, from, until],
-  })
-  return rows
+  return rows[0].known
 }

@@ -202,6 +202,8 @@ export interface CountedDay {
 
 const COUNTED_COLUMNS = `received_on as day, counted_until as "countedUntil",
   counted_at as "countedAt", events, accepted, waiting, milliseconds`
+const OF_DAYS = `from event_flow_days
+  where tracker_id = $1::uuid and received_on between $2::date and $3::date`
 
 export async function findCountedDays(
   { pool }: Pick<Database, 'pool'>,
@@ -209,8 +211,7 @@ export async function findCountedDays(
 ): Promise<CountedDay[]> {
   const { rows } = await pool.query({
     name: 'find-counted-flow-days',
-    text: `select ${COUNTED_COLUMNS} from event_flow_days
-           where tracker_id = $1::uuid and received_on between $2::date and $3::date`,
+    text: `select ${COUNTED_COLUMNS} ${OF_DAYS}`,
     values: [trackerId, from, until],
   })
   return rows
@@ -222,8 +223,7 @@ export async function readCountedDays(
 ): Promise<(CountedDay & { flow: FlowCounts })[]> {
   const { rows } = await pool.query({
     name: 'read-counted-flow-days',
-    text: `select ${COUNTED_COLUMNS}, flow from event_flow_days
-           where tracker_id = $1::uuid and received_on between $2::date and $3::date`,
+    text: `select ${COUNTED_COLUMNS}, flow ${OF_DAYS}`,
     values: [trackerId, from, until],
   })
   return rows
@@ -258,10 +258,41 @@ export async function listTrackerIds(
   after: string,
   limit: number,
 ): Promise<string[]> {
-  const { rows } = await pool.query({
-    name: 'list-tracker-ids',
-    text: `select id from trackers where id > $1::uuid order by id limit $2::integer`,
-    values: [after, limit],
-  })
+  const text = `select id from trackers where id > $1::uuid order by id limit $2::integer`
+  const values = [after, limit]
+  const { rows } = await pool.query({ name: 'list-tracker-ids', text, values })
   return rows.map(({ id }) => id)
 }
+
+/** A day with fewer events is counted when a page asks for it, and not by the job. */
+export const COUNTED_EVENTS_MIN = 500
+
+/** Those with a day that has no document, other counts than it, or deliveries that waited. */
+export async function findTrackersToCount(
+  { pool }: Pick<Database, 'pool'>,
+  { trackerIds, from, until }: { trackerIds: readonly string[]; from: string; until: string },
+): Promise<string[]> {
+  const values = [trackerIds, from, until]
+  const text = FIND_TRACKERS_TO_COUNT
+  const { rows } = await pool.query({ name: 'find-trackers-to-count', text, values })
+  return rows.map(({ id }) => id)
+}
+
+const FIND_TRACKERS_TO_COUNT = `
+  with of_events as (
+    select tracker_id, received_on, sum(events) as events from event_counts
+    where tracker_id = any($1::uuid[]) and received_on between $2::date and $3::date
+    group by tracker_id, received_on having sum(events) >= ${COUNTED_EVENTS_MIN}
+  ), of_deliveries as (
+    select tracker_id, planned_on, sum(accepted) as accepted from delivery_counts
+    where tracker_id = any($1::uuid[]) and planned_on between $2::date and $3::date
+    group by tracker_id, planned_on
+  )
+  select distinct of_events.tracker_id as id
+  from of_events
+  left join of_deliveries on of_deliveries.tracker_id = of_events.tracker_id
+    and of_deliveries.planned_on = of_events.received_on
+  left join event_flow_days counted on counted.tracker_id = of_events.tracker_id
+    and counted.received_on = of_events.received_on
+  where counted.events is distinct from of_events.events or counted.waiting > 0
+    or counted.accepted is distinct from coalesce(of_deliveries.accepted, 0)`

@@ -11,20 +11,19 @@ import {
 import { pauseBetweenBatches } from '../../runtime/util/wait.ts'
 import {
   addAmounts,
+  COUNTED_EVENTS_MIN,
   type CountedDay,
   countFlow,
   type FlowCounts,
   type FlowEvents,
   findCountedDays,
+  findTrackersToCount,
   listTrackerIds,
   type ReceiptDay,
   readCountedDays,
   readReceiptDays,
   writeCountedDay,
 } from './event-flow-store.ts'
-
-/** A day with fewer events is counted when a page asks for it, and not by the job. */
-export const COUNTED_EVENTS_MIN = 500
 
 /** Events that one page counts by itself: about 200 ms. */
 const EVENTS_OF_PAGE_MAX = 50_000
@@ -109,43 +108,49 @@ function append(flow: FlowCounts, more: FlowCounts): void {
   flow.delays.push(...more.delays)
 }
 
-const TRACKERS_PER_PAGE = 200
+const TRACKERS_PER_PAGE = 1_000
+/** Runs in the first minutes of an hour look at all days, the others at the last two. */
+const WHOLE_LOOK_MINUTES = 5
 
 /**
  * Counts the days of receipt again of which enough has changed. It reads every event of such a day
  * an hour at a time, and writes one row: 176 bytes of WAL with a document of 1 KB
- * (docs/decisions/0058-event-flow.md). Safe to repeat and to interrupt.
+ * (docs/decisions/0058-event-flow.md). A tracker to which nothing has happened costs its part of one
+ * statement for a thousand trackers. Safe to repeat and to interrupt.
  */
 export async function countFlowDays(
   database: Pick<Database, 'pool'>,
   { now, signal }: JobContext,
 ): Promise<void> {
+  const isWholeLook = now.getUTCMinutes() < WHOLE_LOOK_MINUTES
+  const days = {
+    from: subtractDays(now, isWholeLook ? FLOW_DAYS_MAX + EARLIER_DAYS : 1),
+    until: subtractDays(now, 0),
+  }
   let after = NIL_UUID
   while (!signal.aborted) {
-    const trackers = await listTrackerIds(database, after, TRACKERS_PER_PAGE)
-    for (const trackerId of trackers) {
+    const trackerIds = await listTrackerIds(database, after, TRACKERS_PER_PAGE)
+    for (const trackerId of await findTrackersToCount(database, { trackerIds, ...days })) {
       if (signal.aborted) return
-      await countDaysOfTracker(database, trackerId, { now, signal })
+      await countDaysOfTracker(database, { trackerId, ...days }, { now, signal })
     }
-    after = trackers.at(-1) ?? ''
-    if (trackers.length < TRACKERS_PER_PAGE) return
+    after = trackerIds.at(-1) ?? ''
+    if (trackerIds.length < TRACKERS_PER_PAGE) return
   }
 }
 
 async function countDaysOfTracker(
   database: Pick<Database, 'pool'>,
-  trackerId: string,
+  range: { trackerId: string; from: string; until: string },
   { now, signal }: JobContext,
 ): Promise<void> {
-  const from = subtractDays(now, FLOW_DAYS_MAX + EARLIER_DAYS)
-  const range = { trackerId, from, until: subtractDays(now, 0) }
   const days = await readReceiptDays(database, range)
   const counted = await findCountedDays(database, range)
   const documents = new Map(counted.map(each => [each.day, each]))
   for (const day of days.toReversed()) {
     if (signal.aborted) return
     if (!isDue(day, documents.get(day.day), now)) continue
-    await countDay(database, trackerId, { day, now, signal })
+    await countDay(database, range.trackerId, { day, now, signal })
   }
 }
 

@@ -49,8 +49,7 @@ async function startWatching(test: TestContext) {
       clock.advance(count * HOUR)
       await fixture.runJob()
     },
-    readAlerts: async () =>
-      (await owner.client.call('GET', `${path}/overview?hours=24`)).body.alerts,
+    readAlerts: async () => (await owner.client.call('GET', `${path}/overview`)).body.alerts,
   }
 }
 
