@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { DAY_MILLISECONDS } from '../../service/runtime/util/time.ts'
 import { replayFailed } from '../../service/signals/delivery/replay-store.ts'
-import { findPayloadsByDigest } from '../../service/signals/events/erase-store.ts'
 import { findEventsByRef } from '../../service/signals/events/event-store.ts'
 import { listEventRefs } from '../../service/signals/events/list-store.ts'
+import { findPayloadsByDigest } from '../../service/signals/events/payload-search-store.ts'
 import { createTestDatabase } from '../fixtures/database.ts'
 import { createTrackers, LARGE_TRACKER as trackerId } from '../performance/large-store.ts'
 import { type CopiedRows, storeFailures, storeHistory, storePatternRows } from './growth-history.ts'
@@ -66,7 +66,7 @@ it('copies rows that the service can read, and rebuilds every index', async test
 
   const [named] = stored
   const digest = named?.payload?.digests.em?.[0] as string
-  const found = await findPayloadsByDigest(database, { trackerId, digest, limit: 10, after: null })
+  const found = await findPayloadsByDigest(database, { trackerId, digest, limit: 10 })
   assert.ok(found.some(({ eventId }) => eventId === named?.eventId))
 })
 

@@ -24,8 +24,6 @@ import {
   eraseEvents,
   eraseSessionsAndWithdrawals,
   findEventsWithoutPayload,
-  findPayloadsByDigest,
-  findPayloadsByVisitor,
 } from '../../service/signals/events/erase-store.ts'
 import { findExpiringTrackers } from '../../service/signals/events/event-expiry-store.ts'
 import { toOrderKey } from '../../service/signals/events/event-record.ts'
@@ -41,6 +39,12 @@ import {
 } from '../../service/signals/events/list-position-store.ts'
 import { listEventRefs } from '../../service/signals/events/list-store.ts'
 import { deleteDefaultPartitionPayloads } from '../../service/signals/events/payload-expiry-store.ts'
+import {
+  findPayloadRefs,
+  findPayloadsByDigest,
+  findPayloadsByVisitor,
+  readPayloads,
+} from '../../service/signals/events/payload-search-store.ts'
 import {
   findSuppressedDigests,
   findTrackersWithErasures,
@@ -143,7 +147,15 @@ export const HOT_STATEMENTS: Record<string, (database: Database) => Promise<unkn
   'read attempts': database => findAttempts(database, TRACKER, attemptIds()),
   'forget answers': database => clearAnswers(database, TRACKER, attemptIds()),
   'find payloads by digest': database =>
-    findPayloadsByDigest(database, { trackerId: TRACKER, digest: DIGEST, limit: 100, after: null }),
+    findPayloadsByDigest(database, { trackerId: TRACKER, digest: DIGEST, limit: 100 }),
+  'find where payloads are': database =>
+    findPayloadRefs(database, { trackerId: TRACKER, digest: DIGEST, limit: 100 }),
+  'read payloads': database =>
+    readPayloads(
+      database,
+      TRACKER,
+      generatedEventKeys().map(key => ({ ...key, receivedOn: LARGE_STORE_DAY })),
+    ),
   'find payloads of a visitor': database =>
     findPayloadsByVisitor(database, { trackerId: TRACKER, visitorId: 'visitor-7', limit: 100 }),
   'find events without payload': database =>

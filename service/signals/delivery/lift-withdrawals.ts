@@ -11,7 +11,6 @@ import { type AuditedContext, commitAudited } from '../../audit/audit-store.ts'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
 import { Validator } from '../../runtime/http/validator.ts'
 import type { TrackerIdentity } from '../access/tracker-store.ts'
-import { findPayloadsByDigest, findPayloadsByVisitor } from '../events/erase-store.ts'
 import { type EventRef, eventRefKey } from '../events/event-columns.ts'
 import { findEventsByRef, type StoredEvent } from '../events/event-store.ts'
 import { listFreeTextDigests } from '../events/free-text.ts'
@@ -22,6 +21,7 @@ import {
   listPageWithdrawals,
   type PageWithdrawal,
 } from '../events/page-withdrawal-store.ts'
+import { findPayloadsByDigest, findPayloadsByVisitor } from '../events/payload-search-store.ts'
 import {
   computeKeyedDigest,
   type ErasureKeyProvider,
@@ -228,7 +228,7 @@ async function findReachedEvents(
   const key = await erasureKey()
   for (const digest of digests) {
     const freeTextDigest = computeKeyedDigest(key, trackerId, digest)
-    const search = { trackerId, digest, freeTextDigest, limit: EVENTS_MAX, after: null }
+    const search = { trackerId, digest, freeTextDigest, limit: EVENTS_MAX }
     for (const payload of await findPayloadsByDigest(database, search)) {
       const isNamed =
         listWithdrawableDigests(payload).includes(digest) ||

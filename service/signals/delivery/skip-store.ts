@@ -3,17 +3,17 @@ import { type Database, inTransaction, isCitusCluster } from '../../runtime/db/d
 import type { WithdrawalReason } from '../consent/consent-decision.ts'
 import { CLOCK_TOLERANCE_MINUTES } from '../consent/consent-signal.ts'
 import {
-  FOUND_COLUMNS,
-  selectPayloadsByIndexKeys,
-  toErasablePayload,
-} from '../events/erase-store.ts'
-import {
   type EventRef,
   eventRefValues,
   isOfPage,
   unnestEventRefs,
 } from '../events/event-columns.ts'
 import { listFreeTextDigests } from '../events/free-text.ts'
+import {
+  FOUND_COLUMNS,
+  selectPayloadsByIndexKeys,
+  toErasablePayload,
+} from '../events/payload-search-store.ts'
 import {
   digestVisitorId,
   indexKey,

@@ -2,16 +2,19 @@ import type { Database } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { stopErasedDeliveries } from '../delivery/stop-erased-deliveries.ts'
 import {
-  type ErasablePayload,
   type ErasureCounts,
   eraseEvents,
   eraseSessionsAndWithdrawals,
-  findPayloadsByDigest,
-  findPayloadsByVisitor,
 } from '../events/erase-store.ts'
 import { eventRefKey } from '../events/event-columns.ts'
 import { listFreeTextDigests } from '../events/free-text.ts'
 import { backfillIndexKeys } from '../events/payload-index-store.ts'
+import {
+  type ErasablePayload,
+  findPayloadRefs,
+  findPayloadsByVisitor,
+  readPayloads,
+} from '../events/payload-search-store.ts'
 import {
   IDENTIFYING_KEYS,
   type IdentifyingKey,
@@ -85,14 +88,15 @@ async function eraseForm(
 ): Promise<void> {
   const { trackerId, digest, keys } = person
   const { total } = progress
-  let after: ErasablePayload | null = null
-  for (;;) {
+  const limit = (PAGES_MAX - progress.pages) * PAGE_EVENTS + 1
+  const search = { trackerId, digest, freeTextDigest: context.toKeyed(digest), limit }
+  const refs = await findPayloadRefs(context.database, search)
+  for (let first = 0; first < refs.length; first += PAGE_EVENTS) {
     if (progress.pages === PAGES_MAX)
       throw Refusal.unavailable('More events remain to be erased; try again.', 1)
     progress.pages += 1
-    const freeTextDigest = context.toKeyed(digest)
-    const search = { trackerId, digest, freeTextDigest, limit: PAGE_EVENTS, after }
-    const page: ErasablePayload[] = await findPayloadsByDigest(context.database, search)
+    const ofPage = refs.slice(first, first + PAGE_EVENTS)
+    const page = await readPayloads(context.database, trackerId, ofPage)
     const names = (payload: ErasablePayload, form: string) =>
       matchesPerson(payload, { digest: form, keys }) || isInFreeText(context, payload, form)
     const matching = page.filter(payload => names(payload, digest))
@@ -106,8 +110,6 @@ async function eraseForm(
       addCounts(total, await eraseEventsAndDeliveries(context, erasure, others))
     }
     addCounts(total, await eraseEventsAndDeliveries(context, erasure, named))
-    if (page.length < PAGE_EVENTS) break
-    after = page.at(-1) ?? null
   }
   total.sessions += await eraseVisitors(context, person, progress)
 }

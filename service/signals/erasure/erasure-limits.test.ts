@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { it } from 'node:test'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
-import { findPayloadsByVisitor } from '../events/erase-store.ts'
+import { findPayloadsByVisitor } from '../events/payload-search-store.ts'
 import { digestVisitorId, indexKey } from '../events/person-identifiers.ts'
 
 const DIGEST = hash('sha256', 'jane@example.com')

@@ -15,15 +15,21 @@ import {
 } from '../../../testing/fixtures/stored-events.ts'
 import { type Database, openDatabase } from '../../runtime/db/database.ts'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
-import { type ErasablePayload, eraseEvents, findPayloadsByDigest } from './erase-store.ts'
+import { eraseEvents } from './erase-store.ts'
 import { ensurePartitions } from './partition-store.ts'
+import {
+  type ErasablePayload,
+  findPayloadRefs,
+  findPayloadsByDigest,
+  readPayloads,
+} from './payload-search-store.ts'
 import { digestVisitorId, legacyIndexKey, matchesPerson } from './person-identifiers.ts'
 
 const DIGEST = hash('sha256', 'jane@example.com')
 const MIGRATIONS = join(import.meta.dirname, '../../migrations')
 
 function findPayloads(database: Database, digest: string): Promise<ErasablePayload[]> {
-  return findPayloadsByDigest(database, { trackerId: TRACKER_ID, digest, limit: 100, after: null })
+  return findPayloadsByDigest(database, { trackerId: TRACKER_ID, digest, limit: 100 })
 }
 
 it('finds events of all days, page by page, in order of days', async test => {
@@ -40,7 +46,7 @@ it('finds events of all days, page by page, in order of days', async test => {
   )
   await storeEntries(database, [...entries, ledgerEntry({ eventId: 'of-another-person' })])
   const search = { trackerId: TRACKER_ID, digest: DIGEST, limit: 3 }
-  const first = await findPayloadsByDigest(database, { ...search, after: null })
+  const first = await findPayloadsByDigest(database, search)
   assert.deepEqual(
     first.map(({ eventId, receivedOn }) => [eventId, receivedOn]),
     [
@@ -49,7 +55,9 @@ it('finds events of all days, page by page, in order of days', async test => {
       ['event-2', '2026-11-23'],
     ],
   )
-  const second = await findPayloadsByDigest(database, { ...search, after: first[2] ?? null })
+  const refs = await findPayloadRefs(database, { ...search, limit: 10 })
+  assert.deepEqual(await readPayloads(database, TRACKER_ID, refs.slice(0, 3)), first)
+  const second = await readPayloads(database, TRACKER_ID, refs.slice(3))
   assert.deepEqual(
     second.map(({ eventId, digests }) => [eventId, digests]),
     [['event-3', payload.digests]],

@@ -1,159 +1,17 @@
 import type { Database } from '../../runtime/db/database.ts'
+import { arrayLiteral, toArrayParameters, unnestColumns } from '../../runtime/db/sql-fragments.ts'
 import {
-  arrayLiteral,
-  type BatchColumn,
-  toArrayParameters,
-  unnestColumns,
-} from '../../runtime/db/sql-fragments.ts'
-import { decodeDigests } from './column-encoding.ts'
-import {
-  EVENT_REF_COLUMNS,
   type EventRef,
   eventRefKey,
   eventRefValues,
   payloadCreatedAt,
   unnestEventRefs,
 } from './event-columns.ts'
-import { BOTH_SPACES } from './event-record.ts'
 import { payloadCondition } from './event-store.ts'
 import { eraseTokensInSql } from './free-text.ts'
 import { erasePageWithdrawals } from './page-withdrawal-store.ts'
-import {
-  digestVisitorId,
-  indexKey,
-  legacyIndexKey,
-  listWithdrawalKeysOfDigest,
-  type PersonIdentifiers,
-} from './person-identifiers.ts'
-
-/** A payload that may be erased: its key and the person it identifies. */
-export interface ErasablePayload extends PersonIdentifiers, EventRef {
-  /** The partition, YYYY-MM-DD. */
-  receivedOn: string
-  /** An earlier version stored it without index keys: see payload-index-store.ts. */
-  isUnindexed: boolean
-}
-
-export interface DigestSearch {
-  trackerId: string
-  digest: string
-  /** The keyed digest of the same identifier, for events that name it in free text. */
-  freeTextDigest?: string
-  limit: number
-  /** The last payload of the previous page; null for the first page. */
-  after: ErasablePayload | null
-}
-
-/**
- * Payloads that may have the digest, in order. The index holds 32 bits of a digest, so the caller
- * filters the result with `matchesPerson`.
- */
-export async function findPayloadsByDigest(
-  { pool }: Database,
-  { trackerId, digest, freeTextDigest, limit, after }: DigestSearch,
-): Promise<ErasablePayload[]> {
-  const { rows } = await pool.query(
-    `select ${FOUND_COLUMNS}
-     from ${selectPayloadsByIndexKeys({ trackerId: '$1', keys: '$2', legacyKeys: '$3' })}
-     where (payload.received_on, payload.event_id, payload.space)
-       > ($4::date, $5::text, $6::smallint)
-     order by payload.received_on, payload.event_id, payload.space limit $7::integer`,
-    [
-      trackerId,
-      [digest, freeTextDigest ?? digest].map(one => indexKey(trackerId, one)),
-      [legacyIndexKey(digest)],
-      after?.receivedOn ?? '-infinity',
-      after?.eventId ?? '',
-      after?.space ?? 0,
-      limit,
-    ],
-  )
-  return rows.map(toErasablePayload)
-}
-
-/**
- * Payloads of a visitor, unordered. A visitor with more than the limit is not one person. Earlier
- * versions stored visitor IDs with the spaces around them.
- */
-export async function findPayloadsByVisitor(
-  { pool }: Database,
-  { trackerId, visitorId, limit }: { trackerId: string; visitorId: string; limit: number },
-): Promise<ErasablePayload[]> {
-  const { rows } = await pool.query(
-    `select ${FOUND_COLUMNS}
-     from ${selectPayloadsByIndexKeys({ trackerId: '$1', keys: '$3', legacyKeys: '$4' })}
-     where $2::text in (payload.visitor_id, btrim(payload.visitor_id, E' \\t\\r\\n'))
-     limit $5::integer`,
-    [
-      trackerId,
-      visitorId,
-      [indexKey(trackerId, digestVisitorId(visitorId))],
-      [legacyIndexKey(digestVisitorId(visitorId))],
-      limit,
-    ],
-  )
-  return rows.map(toErasablePayload)
-}
-
-/**
- * SQL for the payloads of a tracker that have one of the index keys, as a table `payload`, with the
- * time of their event as `event_created_at`. `offset 0` keeps other conditions out of the scan.
- * Payloads up to the day of the upgrade may have a legacy key, or 0 when they are not indexed.
- * Callers do not name the statement: a plan that was prepared while today's partition was empty
- * reads all of it.
- */
-export function selectPayloadsByIndexKeys({
-  trackerId,
-  keys,
-  legacyKeys,
-}: IndexKeyParameters): string {
-  const found = (searched: string) => `
-    select * from event_payloads
-    where identifier_keys && ${searched} and tracker_id = ${trackerId}::uuid`
-  return `(
-    select payload.*, case when payload.space <> ${BOTH_SPACES} then payload.created_at
-      else coalesce(legacy.created_at, payload.received_on::timestamp at time zone 'UTC')
-      end as event_created_at
-    from (
-      ${found(`${keys}::integer[]`)}
-      union all
-      ${found(`(${legacyKeys}::integer[] || 0)`)}
-        and received_on <= (select (until at time zone 'UTC')::date from legacy_events)
-        and not identifier_keys && ${keys}::integer[]
-    ) payload
-    left join lateral (
-      select created_at from event_keys
-      where payload.space = ${BOTH_SPACES} and tracker_id = ${trackerId}::uuid and space = 0
-        and id_digest = event_id_digest(payload.event_id)
-      limit 1
-    ) legacy on true
-    offset 0
-  ) payload`
-}
-
-/** Parameters, such as `$1`. The keys are arrays. */
-export interface IndexKeyParameters {
-  trackerId: string
-  keys: string
-  legacyKeys: string
-}
-
-export const FOUND_COLUMNS = `payload.event_id, payload.space, payload.event_created_at,
-  payload.received_on, payload.visitor_id,
-  payload.user_data, 0 = any(payload.identifier_keys) as is_unindexed`
-
-// biome-ignore lint/suspicious/noExplicitAny: a driver row; every member is read and named here.
-export function toErasablePayload(row: any): ErasablePayload {
-  return {
-    eventId: row.event_id,
-    space: row.space,
-    createdAt: row.event_created_at,
-    receivedOn: row.received_on,
-    visitorId: row.visitor_id,
-    ...decodeDigests(row.user_data),
-    isUnindexed: row.is_unindexed,
-  }
-}
+import { type ErasablePayload, PAYLOAD_REF_COLUMNS } from './payload-search-store.ts'
+import { listWithdrawalKeysOfDigest } from './person-identifiers.ts'
 
 /** What one erasure removed. */
 export interface ErasureCounts {
@@ -213,12 +71,6 @@ export async function eraseEvents(
   )
   return rows[0]
 }
-
-/** The key columns of a payload. */
-export const PAYLOAD_REF_COLUMNS: readonly BatchColumn<ErasablePayload>[] = [
-  ...EVENT_REF_COLUMNS,
-  { name: 'received_on', type: 'date', text: ({ receivedOn }) => receivedOn },
-]
 
 /**
  * Deletes rows with the digest that belong to no event: the session of a visitor whose ID it is,

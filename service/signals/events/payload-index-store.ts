@@ -4,9 +4,9 @@ import {
   toArrayParameters,
   unnestColumns,
 } from '../../runtime/db/sql-fragments.ts'
-import { type ErasablePayload, PAYLOAD_REF_COLUMNS } from './erase-store.ts'
 import { payloadCreatedAt } from './event-columns.ts'
 import { listFreeTextDigests } from './free-text.ts'
+import { type ErasablePayload, PAYLOAD_REF_COLUMNS } from './payload-search-store.ts'
 import { indexKey, listIdentifierDigests } from './person-identifiers.ts'
 
 /** 1.5 MB of the 4 MB at which PostgreSQL merges inside a statement that stores payloads. */

@@ -1,7 +1,6 @@
 import type { Database } from '../../runtime/db/database.ts'
 import { generateUuidV7 } from '../../runtime/util/ids.ts'
 import { skipWaitingOfPerson } from '../delivery/skip-store.ts'
-import { findPayloadsByVisitor } from '../events/erase-store.ts'
 import { isOfPage } from '../events/event-columns.ts'
 import { findEventsById } from '../events/event-store.ts'
 import {
@@ -11,6 +10,7 @@ import {
   type PageWithdrawal,
   storePageWithdrawal,
 } from '../events/page-withdrawal-store.ts'
+import { findPayloadsByVisitor } from '../events/payload-search-store.ts'
 import {
   computeKeyedDigest,
   countIdentifiers,

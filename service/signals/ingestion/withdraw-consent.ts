@@ -1,7 +1,7 @@
 import type { Database } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { skipWaitingOfPerson } from '../delivery/skip-store.ts'
-import { findPayloadsByDigest, findPayloadsByVisitor } from '../events/erase-store.ts'
+import { findPayloadsByDigest, findPayloadsByVisitor } from '../events/payload-search-store.ts'
 import {
   computeKeyedDigest,
   countIdentifiers,
@@ -150,7 +150,7 @@ async function findOtherForms(
   for (const digest of known) {
     searches += 1
     if (searches > FORM_SEARCHES_MAX) break
-    const search = { trackerId, digest, limit: FORM_EVENTS_MAX, after: null }
+    const search = { trackerId, digest, limit: FORM_EVENTS_MAX }
     const found = await findPayloadsByDigest(database, search)
     const others = new Set(found.flatMap(one => listOtherForms(one, new Set([digest]))))
     if (others.size > 0) groups.push([digest, ...others])
