@@ -1,3 +1,4 @@
+// Runs alone: an open transaction in any database of the server keeps index pages from reuse.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
@@ -46,7 +47,10 @@ async function expireAll({ database, clock }: TestService): Promise<void> {
 }
 
 /**
- * Vacuums until every deleted row is gone. An analyze that autovacuum started by itself may still
+ * Vacuums until every deleted row is gone. A page of an index that became empty is used again only
+ * when every transaction of the server, whatever its database, began after that: a transaction that
+ * stayed open beside this test made `sessions` grow by 17 pages a month, from 622,592 to 1,318,912
+ * bytes. An analyze that autovacuum started by itself may still
  * see rows that were just deleted, and a vacuum beside it removes none of them.
  */
 async function vacuum({ database }: TestService): Promise<void> {
