@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import closeWithGrace from 'close-with-grace'
-import { formatFailure, runCommandLine } from './program/roles/command-line.ts'
+import { useBundledLibraries } from './program/roles/bundled-libraries.ts'
 import {
   CODE_CACHE_FOLDER,
   enableCodeCache,
@@ -23,6 +23,8 @@ let isFatal = false
 // The roles are loaded after this, some of them by threads and processes.
 enableCodeCache()
 process.env.NODE_COMPILE_CACHE ??= CODE_CACHE_FOLDER
+useBundledLibraries()
+const { formatFailure, runCommandLine } = await import('./program/roles/command-line.ts')
 await runCommandLine(process.argv.slice(2), {
   printStatus: text => process.stderr.write(text),
   printOutput,

@@ -26,7 +26,7 @@ const ENTRY_POINTS = [
   'deploy/package/launcher.ts',
   'deploy/package/healthcheck.ts',
   'service/main.ts',
-  'service/program/roles/http-worker.ts',
+  'service/program/roles/http-thread.ts',
   'service/workspaces/users/auth-adapter-thread.ts',
   'graph-simulator/main.ts',
 ]

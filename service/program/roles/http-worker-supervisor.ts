@@ -14,7 +14,7 @@ import {
 } from './http-worker-messages.ts'
 import { StartError } from './role.ts'
 
-const WORKER_ENTRY = new URL('./http-worker.ts', import.meta.url)
+const WORKER_ENTRY = new URL('./http-thread.ts', import.meta.url)
 /** The pause before a restart doubles with each worker that did not run long. */
 const RESTART_SECONDS = { first: 0.1, max: 10 }
 const STABLE_SECONDS = 60

@@ -42,7 +42,8 @@ export class SharedNumberMap {
   readonly #lows: Uint32Array
   readonly #usedAt: Uint32Array
   readonly #locks: Int32Array
-  readonly #locations = new LRUCache<string, Location>({ max: LOCATIONS_MAX })
+  /** Created with the first key: it takes 400 KB at once, and most maps of a thread stay unused. */
+  #locations: LRUCache<string, Location> | null = null
 
   constructor(memory: SharedArrayBuffer) {
     const sets = countSets(memory)
@@ -126,6 +127,7 @@ export class SharedNumberMap {
   }
 
   #locate(key: string): Location {
+    this.#locations ??= new LRUCache({ max: LOCATIONS_MAX })
     const cached = this.#locations.get(key)
     if (cached) return cached
     const digest = hash('sha256', this.#seed + key, 'buffer')
