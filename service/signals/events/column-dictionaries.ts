@@ -116,7 +116,10 @@ export function encodeLookup(
     const known = digests[key] ?? []
     const others = groups
       .map(group =>
-        group.map(one => (known.includes(one) ? known.indexOf(one) : encodeDigest(one))),
+        group.map(one => {
+          const place = known.indexOf(one)
+          return place === -1 ? encodeDigest(one) : place
+        }),
       )
       .filter(([first, ...rest]) => typeof first === 'string' || rest.length > 0)
     if (others.length > 0) encoded[key] = others

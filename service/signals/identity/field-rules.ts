@@ -7,7 +7,7 @@ import {
   UNFILLED_SPELLINGS,
   ZERO_DIGEST,
 } from './identifier-formats.ts'
-import type { HashedKey, PlainKey } from './user-data-keys.ts'
+import type { HashedKey, PlainKey, UserDataKey } from './user-data-keys.ts'
 
 /** What a rule may know of the event besides the value. */
 export interface FieldContext extends EventTimes {
@@ -55,6 +55,10 @@ export interface PlainFieldRule {
 export interface FieldRules {
   hashed: Partial<Record<HashedKey, HashedFieldRule>>
   plain: Partial<Record<PlainKey, PlainFieldRule>>
+}
+
+export function hasRule({ hashed, plain }: FieldRules, meaning: UserDataKey): boolean {
+  return (meaning.kind === 'plain' ? plain[meaning.key] : hashed[meaning.key]) !== undefined
 }
 
 const listDigests = (texts: readonly string[]) => texts.map(text => hash('sha256', text, 'hex'))

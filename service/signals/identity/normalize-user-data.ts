@@ -13,7 +13,7 @@ import type {
   FieldRules,
   HashedFieldRule,
 } from './field-rules.ts'
-import { isPlaceholderDigest, isUnfilledDigest } from './field-rules.ts'
+import { hasRule, isPlaceholderDigest, isUnfilledDigest } from './field-rules.ts'
 import {
   EMPTY_DIGEST,
   isPlaceholder,
@@ -72,9 +72,10 @@ export function normalizeUserData(
   const identity: NormalizedIdentity = { digests: {}, plain: {}, dropped }
   for (let place = 0; place < members.length; place += 1) {
     const member = members[place] as UserDataMember
-    const { path, values, address } = member
+    const { path, values, address, meaning } = member
     const context = contextOf(address)
-    for (let index = 0; index < values.length && index < FIELD_VALUES_MAX; index += 1) {
+    const count = hasRule(rules, meaning) ? Math.min(values.length, FIELD_VALUES_MAX) : 0
+    for (let index = 0; index < count; index += 1) {
       const reading = readings && findReading(readings, place * FIELD_VALUES_MAX + index)
       const reason = addValue(identity, member, { value: values[index], context, rules, reading })
       if (reason === null) continue

@@ -65,8 +65,13 @@ const NO_ADDRESS_COUNTRIES = new Set(
 /** Whether the caller names a country of the person, and each one named is outside of them. */
 function isKnownElsewhere(submitted: SubmittedIdentity): boolean {
   const { members } = readUserData(submitted.userData, submitted)
-  const named = members.flatMap(({ meaning, values }) => (meaning.key === 'country' ? values : []))
-  return named.length > 0 && named.every(isElsewhere)
+  let isNamed = false
+  for (const { meaning, values } of members) {
+    if (meaning.key !== 'country') continue
+    if (!values.every(isElsewhere)) return false
+    isNamed ||= values.length > 0
+  }
+  return isNamed
 }
 
 function isElsewhere(value: unknown): boolean {
