@@ -18,11 +18,18 @@ import {
 import { SETTINGS } from '../service/runtime/settings/settings.ts'
 import { ORIGINS_MAX } from '../service/signals/access/authenticate-publishable-key.ts'
 import { LIVE_KEYS_MAX } from '../service/signals/access/tracker-keys.ts'
+import { backoffSeconds } from '../service/signals/delivery/retry-policy.ts'
 
-const page = readFileSync(join(import.meta.dirname, 'guides/limits.md'), 'utf8')
-const rows = [...page.matchAll(/^\| (.+?) +\| (.+?) +\|(?: (.+?) +\|)?$/gm)].map(
-  ([, what = '', limit = '', last = '']) => ({ what, limit, last }),
-)
+const read = (page: string) => readFileSync(join(import.meta.dirname, page), 'utf8')
+
+/** The rows of the tables of a page. */
+function rowsOf(page: string) {
+  return [...read(page).matchAll(/^\| (.+?) +\| (.+?) +\|(?: (.+?) +\|)?$/gm)].map(
+    ([, what = '', limit = '', last = '']) => ({ what, limit, last }),
+  )
+}
+
+const rows = rowsOf('guides/limits.md')
 
 const NUMBERS: [what: string, ...limits: number[]][] = [
   ['Body of a request', BODY_BYTES_MAX],
@@ -70,3 +77,46 @@ it('the page has the default of each rate that it names', () => {
     assert.equal(rate.replaceAll(',', ''), defaults.get(last.slice(1, -1)), last)
   }
 })
+
+/** Of `operations/retention.md`: what is kept, and the setting of the period. */
+const PERIODS: [what: string, setting: { variable: string; default?: string | undefined }][] = [
+  ['Identity payload: ', SETTINGS.payloadRetentionDays],
+  ['Requests to the platform ', SETTINGS.attemptRetentionDays],
+  ['Sign-ins and their failures, ', SETTINGS.securityEventRetentionDays],
+  ['Events with their deliveries ', SETTINGS.ledgerRetentionMonths],
+  ['Reconciliation reports, ', SETTINGS.ledgerRetentionMonths],
+]
+
+it('the page of retention has the default of each period, in both tables', () => {
+  const kept = rowsOf('operations/retention.md')
+  for (const [what, setting] of PERIODS) {
+    const row = kept.find(candidate => candidate.what.startsWith(what))
+    assert.equal(row?.limit.split(' ')[0], setting.default, what)
+    const own = kept.find(candidate => candidate.what === `\`${setting.variable}\``)
+    assert.equal(own?.limit, setting.default, setting.variable)
+  }
+  const periods = Object.values(SETTINGS).filter(({ variable }) => variable.includes('RETENTION'))
+  assert.deepEqual(new Set(PERIODS.map(([, setting]) => setting)), new Set(periods))
+})
+
+/** The delay after the first, second, ... failed attempt, at the middle of the jitter. */
+const delays = Array.from({ length: 20 }, (_, index) =>
+  backoffSeconds({ attemptNumber: index + 1, waitSecondsMin: 0, random: 0.5 }),
+)
+const longest = Math.max(...delays)
+
+it('the page has the longest delay between two attempts', () => {
+  const row = rows.find(({ what }) => what === 'Retries')
+  assert.match(row?.limit ?? '', new RegExp(`at most ${longest / 3_600} hours apart`))
+})
+
+it('the filled gaps have the schedule of retries', () => {
+  const schedule = [...delays.slice(0, delays.indexOf(longest)).map(toWords)]
+  const sentence = `${schedule.join(', ')}, then every ${toWords(longest)}`
+  assert.ok(read('filled-gaps.md').includes(`**Retry schedule.** ${sentence},`), sentence)
+})
+
+function toWords(seconds: number): string {
+  if (seconds < 60) return `${seconds} s`
+  return seconds < 3_600 ? `${seconds / 60} min` : `${seconds / 3_600} h`
+}

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { it } from 'node:test'
+import { HASHED_FIELD_RULES } from '../../service/signals/platforms/meta/normalize-identity.ts'
 import vectors from '../../service/signals/platforms/meta/vectors/meta-hash-vectors.json' with {
   type: 'json',
 }
@@ -28,6 +29,11 @@ it('has the results of seven other implementations for every case', () => {
   )
   const ids = RECORDING.implementations.map(({ id }) => id)
   for (const { outcomes } of RECORDING.results) assert.deepEqual(Object.keys(outcomes), ids)
+})
+
+it('has a section for every hashed field', () => {
+  const fields = SECTIONS.map(({ field }) => field)
+  assert.deepEqual(fields.sort(), Object.keys(HASHED_FIELD_RULES).sort())
 })
 
 it('shows every vector, in a section of its own field', () => {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { it } from 'node:test'
 import { DELIVERY_STATUSES } from '@signalbox/contract/deliveries.ts'
+import { GET_EVENT_EXAMPLES } from '@signalbox/contract/examples/get-event-examples.ts'
 import { emptyPayload, sampleStoredEvent } from '../../../testing/fixtures/sample-events.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import type { SendError } from '../platforms/platform.ts'
@@ -60,6 +62,19 @@ it('uses full sentences for every status, with and without a platform message', 
       const said = explain({ status, lastError, attemptCount: 1 })
       assert.match(said, /^[A-Z].*[.)]$/, status)
       assert.doesNotMatch(said, /undefined|null|NaN| {2}|\.\./, status)
+    }
+  }
+})
+
+it('is repeated word for word in the README and in the example of getEvent', () => {
+  const accepted = { status: 'accepted', attemptCount: 1, attemptIds: ['1'] } as const
+  const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
+  for (const text of [readme, JSON.stringify(GET_EVENT_EXAMPLES)]) {
+    const said = [...text.matchAll(/"explanation": ?"(The platform accepted [^"]*)"/g)]
+    assert.ok(said.length > 0)
+    for (const [, sentence = ''] of said) {
+      const platformTraceId = /\(trace ([\w-]+)\)/.exec(sentence)?.[1] ?? null
+      assert.equal(sentence, explain({ ...accepted, platformTraceId }))
     }
   }
 })

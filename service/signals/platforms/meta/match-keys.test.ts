@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { validateUserData } from '@signalbox/graph-simulator/validate-user-data.ts'
+import { HASHED_FIELD_RULES, PLAIN_FIELD_RULES } from './normalize-identity.ts'
 import { hasSufficientMatchKeys } from './payload.ts'
 
 it('refuses every key set that lies within one that Meta calls too broad', () => {
@@ -34,4 +36,25 @@ it('accepts a key set as soon as it lies within none of them', () => {
     ['db', 'client_user_agent', 'country'],
   ])
     assert.equal(hasSufficientMatchKeys(keys), true, keys.join())
+})
+
+const DIGEST = 'a'.repeat(64)
+const HASHED_KEYS = Object.keys(HASHED_FIELD_RULES)
+
+it('the simulator refuses each hashed key that is sent raw', () => {
+  // Meta takes external_id both ways.
+  for (const key of HASHED_KEYS.filter(name => name !== 'external_id')) {
+    const error = validateUserData({ em: [DIGEST], [key]: ['jane'] })
+    assert.match(JSON.stringify(error) ?? '', /must be a SHA-256 digest/, key)
+  }
+})
+
+it('the simulator knows each key, and finds the same pairs of them too broad', () => {
+  const keys = [...HASHED_KEYS, ...Object.keys(PLAIN_FIELD_RULES)]
+  for (const one of keys) {
+    for (const other of keys) {
+      const isRefused = validateUserData({ [one]: [DIGEST], [other]: [DIGEST] }) !== undefined
+      assert.equal(isRefused, !hasSufficientMatchKeys([one, other]), `${one} ${other}`)
+    }
+  }
 })
