@@ -82,7 +82,7 @@ async function runCall({ one, clock, expect, produced, createClient }: Run): Pro
     const client = createClient()
     produced.push(client)
     const call = OPERATIONS[operation]
-    assert.ok(call, operation)
+    assert.ok(call, `OPERATIONS of this file does not call ${operation}`)
     const settings = {
       maxRetries: options?.max_retries,
       timeout: options?.timeout_ms,
