@@ -240,3 +240,14 @@ function decodeRun(run: string): string {
     return run.replace(/%([2-7][0-9a-f])/gi, (_, code) => String.fromCharCode(parseInt(code, 16)))
   }
 }
+
+/** How HTML, JSON and JavaScript's `escape` write @ and +, without which nothing is an identifier. */
+const WRITTEN_MARKS = /&#(?:64|43|x40|x2b);|&(?:commat|plus);|[\\%]u00(?:40|2b)/gi
+
+/** The text with `&#64;`, `\u0040` and the like as the @ and + that a later program reads. */
+export function decodeWrittenMarks(text: string): string {
+  if (!MAY_WRITE_MARKS.test(text)) return text
+  return text.replace(WRITTEN_MARKS, mark => (/43|2b|plus/i.test(mark) ? '+' : '@'))
+}
+
+const MAY_WRITE_MARKS = /[&\\%][#cpu]/i

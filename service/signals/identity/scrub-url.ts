@@ -1,5 +1,10 @@
 import { LRUCache } from 'lru-cache'
-import { containsEmail, decodePercentEncoding, isFormattedPhone } from './identifier-formats.ts'
+import {
+  containsEmail,
+  decodePercentEncoding,
+  decodeWrittenMarks,
+  isFormattedPhone,
+} from './identifier-formats.ts'
 
 interface ScrubbedUrl {
   /** The URL with identifiers replaced, at most `SCRUBBED_URL_CHARACTERS_MAX` characters long. */
@@ -16,11 +21,12 @@ const REDACTED = 'REDACTED'
  * Replaces raw identifiers in a URL before it is stored: parameters with a sensitive name; values,
  * path segments and fragments that are an email address or a formatted phone number, also
  * percent-encoded several times or inside a nested URL; user names and passwords before the host.
+ * An @ that is written as in HTML or JSON becomes one, since its & would divide an address.
  * Everything else stays byte for byte, even if the text is no URL.
  */
 export function scrubUrl(url: string): ScrubbedUrl {
   const places = new Set<string>()
-  const { head, query, fragment } = splitUrl(truncateBetweenParts(url))
+  const { head, query, fragment } = splitUrl(truncateBetweenParts(decodeWrittenMarks(url)))
   const whole =
     scrubHead(head, places) + scrubQuery(query, places) + scrubFragment(fragment, places)
   return {
@@ -107,7 +113,7 @@ const MAY_IDENTIFY = /[@＠﹫%=]|(?:\d\D*){8}/
 function isIdentifying(piece: string): boolean {
   if (!MAY_IDENTIFY.test(piece)) return false
   // A full-width @ is an @ to the next program that normalizes the text.
-  const text = decodePercentEncoding(piece).normalize('NFKC')
+  const text = decodeWrittenMarks(decodePercentEncoding(piece)).normalize('NFKC')
   if (containsEmail(text) || isFormattedPhone(text)) return true
   if (!text.includes('=')) return false
   return text.split(/[?&;#]/).some(pair => {

@@ -86,6 +86,10 @@ it('takes any action source, says so, and delivers it as other', async test => {
     const reply = await service.submit(samplePurchase({ event_id, action_source }))
     assert.deepEqual(reply.body.notices, [], action_source)
   }
+  const named = samplePurchase({ event_id: 'named', action_source: 'jane@example.com' })
+  const [notice] = (await service.submit(named)).body.notices
+  assert.deepEqual([notice.field, notice.code], ['action_source', 'member_dropped'])
+  assert.equal((await service.read('named')).body.event.action_source, 'other')
   const long = await service.submit(samplePurchase({ action_source: 'x'.repeat(51) }))
   assert.deepEqual(Object.keys(long.body.errors), ['action_source'])
 })

@@ -30,6 +30,7 @@ import {
 } from '../identity/dropped-fields.ts'
 import { scrubUrl } from '../identity/scrub-url.ts'
 import { findIdentityMember } from '../identity/user-data-keys.ts'
+import { containsIdentifier } from './redact-submission.ts'
 import { readActionSource } from './submission-rules.ts'
 
 export interface OrderDraft {
@@ -119,9 +120,16 @@ function recordUnsentItems(contents: ValueData['contents'], dropped: DroppedFiel
   }
 }
 
-/** The action source as it is stored; one that no platform knows is named. */
+/**
+ * The action source as it is stored; one that no platform knows is named. The ledger is never
+ * erased, so a word that names a person is not kept.
+ */
 export function draftActionSource(body: EventSubmission, dropped: DroppedField[]): string {
   const source = readActionSource(body.action_source)
+  if (containsIdentifier(source)) {
+    recordDropped(dropped, 'action_source', DROP_REASONS.identifier)
+    return 'other'
+  }
   if (!ACTION_SOURCES.some(known => known === source)) {
     recordDropped(dropped, 'action_source', DROP_REASONS.actionSource)
   }

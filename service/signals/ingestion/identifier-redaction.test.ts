@@ -36,6 +36,9 @@ const ENCODED = encodeURIComponent(EMAIL)
 const SUBMISSIONS: Record<string, unknown>[] = [
   { user_data: PERSON },
   { visitor_id: EMAIL },
+  { action_source: EMAIL },
+  { action_source: `Shop of ${PHONE}` },
+  { action_source: encodeURIComponent(EMAIL) },
   { visitor_id: PHONE },
   { consent: { ...GRANTED, [EMAIL]: 'granted', source: EMAIL, method: PHONE, granted: PERSON } },
   { consent: { ...GRANTED, captured_at: EMAIL, purposes: { ads: true, who: EMAIL } } },

@@ -232,7 +232,10 @@ it('lets no address through in any member that travels', async test => {
   const address = fc
     .tuple(
       fc.stringMatching(/^[a-z0-9.+_-]{0,8}$/),
-      fc.constantFrom('@', '%40', '＠', '%2540', '\u200b@\u2060', '%E2%80%8B%40\u00ad'),
+      fc.constantFrom(
+        ...['@', '%40', '＠', '%2540', '\u200b@\u2060', '%E2%80%8B%40\u00ad'],
+        ...['&#64;', '&#x40;', '&commat;', '\\u0040', '%u0040', '%26%2364%3B'],
+      ),
     )
     .map(([local, at]) => `${marker}${local.replace(/\.+$/, '')}${at}mail.example`)
   const text = fc
@@ -257,6 +260,7 @@ it('lets no address through in any member that travels', async test => {
       event_id: `event-${count}`,
       value_data: { value: '1', currency: 'EUR', ...value },
       app_data: { extinfo: info, vendor_id: url },
+      action_source: url.trim().slice(0, 50),
       referrer_url: `https://shop.example/?q=${encodeURIComponent(url)}`,
     })
     const reply = await service.submit(body)

@@ -12,6 +12,7 @@ import {
 import { DROPPED_FIELDS_MAX, formatMemberPath } from '../identity/dropped-fields.ts'
 import {
   decodePercentEncoding,
+  decodeWrittenMarks,
   normalizeText,
   removeInvisible,
 } from '../identity/identifier-formats.ts'
@@ -41,7 +42,7 @@ export const TEXT_IDENTIFIERS_MAX = 20
 const URL_MEMBERS = ['event_source', 'referrer_url'] as const
 
 /** A URL without one of these holds no identifier; plus signs are spaces in most queries. */
-const URL_MAY_IDENTIFY = /[@＠]|%(?:25)*(?:40|2b)|\+[1-9]/i
+const URL_MAY_IDENTIFY = /[@＠]|%(?:25)*(?:40|2b)|\+[1-9]|[&\\%][#cpu]/i
 
 /**
  * Whether free text or a URL holds an email address or an international phone number. Almost no
@@ -179,8 +180,8 @@ export function createKeyedTokenMaker(key: KeyObject, trackerId: string): TokenM
 /**
  * Whether an identifier stands anywhere in the text: an email address, or a phone number in
  * international form, which begins with +. Bare digits are order numbers. Text that hides them by
- * percent-encoding, full-width or invisible characters is read the way a later decoder would read
- * it.
+ * percent-encoding, full-width or invisible characters, or as HTML and JSON write them, is read the
+ * way a later decoder would read it.
  */
 export function containsIdentifier(text: string): boolean {
   return MAY_IDENTIFY.test(text) && redactIdentifiers(text, () => '') !== text
@@ -200,12 +201,12 @@ export function redactIdentifiers(text: string, tokenOf: TokenMaker): string {
 }
 
 function decodeText(text: string): string {
-  return removeInvisible(decodePercentEncoding(text)).normalize('NFKC')
+  return removeInvisible(decodeWrittenMarks(decodePercentEncoding(text))).normalize('NFKC')
 }
 
 /** No identifier is without one of these. Half of all text is done after this test. */
-const MAY_IDENTIFY = /[@+%＠﹫＋﹢]/
-const ENCODED = /%[0-9a-f]{2}|[^ -~]/i
+const MAY_IDENTIFY = /[@+%＠﹫＋﹢]|&[#cp]|\\u/i
+const ENCODED = /%[0-9a-f]{2}|[^ -~]|[&\\%][#cpu]/i
 
 function redactPlainText(text: string, tokenOf: TokenMaker): string {
   return redactPhones(redactEmails(text, tokenOf), tokenOf)
