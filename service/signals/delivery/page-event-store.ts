@@ -14,7 +14,7 @@ import { DELIVERY_KEY_COLUMNS, outcomeLiterals, updateClaimed } from './delivery
 /** What an event of the other space is compared by. */
 export type MatchedEvent = Pick<StoredEvent, 'eventId' | 'eventName' | 'orderId'>
 
-/** A delivery of an event in the other space that has the same name and event ID or order ID. */
+/** A delivery of an event in the other space that has the name and an ID of a given event. */
 export interface Match {
   /** The position of the given event. */
   index: number
@@ -71,7 +71,7 @@ function findMatchesIn(space: EventSpace): string {
   return `
   select given.number - 1 as index, match.*, delivery.*
   from ${HAS_PAGES} cross join ${GIVEN}
-  cross join lateral (${selectMatches('given', number)}) match
+  cross join lateral (${selectMatches('given', space)}) match
   cross join lateral (
     select id, destination_id, is_test, status, status_reason, first_sent_at, has_id_prefix
     from all_deliveries

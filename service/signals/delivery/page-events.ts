@@ -6,8 +6,9 @@ import { findSecretNames } from '../events/page-match-store.ts'
 import type { OriginalEvent } from '../platforms/platform.ts'
 import type { ClaimedBatch, ClaimedDelivery } from './claim-store.ts'
 import type { BatchContext } from './delivery-context.ts'
-import { findMatches, type Match, releaseHeld } from './page-event-store.ts'
+import { findMatches, type Match, type MatchedEvent, releaseHeld } from './page-event-store.ts'
 import { DEDUPLICATION_MILLISECONDS } from './replay-store.ts'
+import { listSameNames, platformNameOf } from './routing.ts'
 
 /**
  * Stands before the ID of a page's event where pages do not share IDs with the tracker secret, so
@@ -47,14 +48,15 @@ export async function loadPageRules(context: BatchContext, input: RuleInput): Pr
   const { batch, parents, at } = input
   const { trackerId } = batch.destination
   const claimed = [...batch.events].map(([id, event]) => ({ id, event }))
-  const names = listPageNames(batch, parents)
+  const namesOf = createNameReader(context, batch)
+  const names = listPageNames({ batch, parents }, namesOf)
   const secretNames =
     names.size === 0 ? names : await findSecretNames(database, { trackerId, names, at })
   const hasPageParts = claimed.some(({ event }) => isOfPage(event)) || names.size > 0
   const sharesIds = !hasPageParts || (await findSharesPageIds(database, trackerId)) !== false
-  const isOfSecretName = (event: StoredEvent) => secretNames.has(event.eventName)
-  const withSecretEvent = await findReplaced(context, batch, isOfSecretName)
-  const possibleDuplicates = await applySecretEvents(context, input)
+  const isOfSecretName = (event: StoredEvent) => namesOf(event).some(name => secretNames.has(name))
+  const withSecretEvent = await findReplaced(context, batch, { isOfSecretName, namesOf })
+  const possibleDuplicates = await applySecretEvents(context, input, namesOf)
   return {
     decide(delivery, event, latestSend) {
       if (!isOfPage(event) || !isOfSecretName(event)) {
@@ -77,13 +79,43 @@ export async function loadPageRules(context: BatchContext, input: RuleInput): Pr
   }
 }
 
+/** The names that the platform takes for that of an event. */
+type NamesOf = (event: StoredEvent) => readonly string[]
+
+function createNameReader({ platform }: BatchContext, { destination }: ClaimedBatch): NamesOf {
+  const known = new Map<string, readonly string[]>()
+  return event => {
+    const { eventName } = event
+    const platformName = platformNameOf(event, destination.id)
+    const key = `${eventName}\n${platformName}`
+    const names =
+      known.get(key) ??
+      listSameNames({ platform, routing: destination.routing }, { eventName, platformName })
+    known.set(key, names)
+    return names
+  }
+}
+
 /** The names of events of pages that are sent, or named as parents. */
 function listPageNames(
-  { events }: ClaimedBatch,
-  parents: RuleInput['parents'],
+  { batch: { events }, parents }: Pick<RuleInput, 'batch' | 'parents'>,
+  namesOf: NamesOf,
 ): ReadonlySet<string> {
   const related = [...events.values(), ...parents.values()]
-  return new Set(related.filter(isOfPage).map(({ eventName }) => eventName))
+  return new Set(related.filter(isOfPage).flatMap(namesOf))
+}
+
+/** Events with the delivery that each is of, once under each of their names. */
+function listNamed(
+  events: readonly (readonly [number, StoredEvent])[],
+  namesOf: NamesOf,
+): { deliveryId: number; event: MatchedEvent; given: StoredEvent }[] {
+  return events.flatMap(([deliveryId, given]) => {
+    const { eventId, orderId } = given
+    return namesOf(given).map(eventName => {
+      return { deliveryId, given, event: { eventId, orderId, eventName } }
+    })
+  })
 }
 
 /** The IDs by which the platform would know the event, with the prefix. */
@@ -107,18 +139,24 @@ function wasSent({ attemptCount, wasAnswered }: ClaimedDelivery): boolean {
 async function findReplaced(
   { database }: BatchContext,
   { destination, events, isTest }: ClaimedBatch,
-  isOfSecretName: (event: StoredEvent) => boolean,
+  {
+    isOfSecretName,
+    namesOf,
+  }: { isOfSecretName: (event: StoredEvent) => boolean; namesOf: NamesOf },
 ): Promise<ReadonlySet<number>> {
   const { trackerId, id: destinationId } = destination
-  const ofPages = [...events].filter(([, event]) => isOfPage(event) && isOfSecretName(event))
+  const ofPages = listNamed(
+    [...events].filter(([, event]) => isOfPage(event) && isOfSecretName(event)),
+    namesOf,
+  )
   const matches = await findMatches(database, {
     trackerId,
     destinationId,
     space: 'secret',
-    events: ofPages.map(([, event]) => event),
+    events: ofPages.map(({ event }) => event),
   })
   const replacing = matches.filter(match => match.isTest === isTest && replacesPage(match))
-  return new Set(replacing.map(({ index }) => ofPages[index]?.[0] as number))
+  return new Set(replacing.map(({ index }) => ofPages[index]?.deliveryId as number))
 }
 
 /** It is sent, or was; what was skipped or has expired takes the place of nothing. */
@@ -134,14 +172,18 @@ export function replacesPage({ status }: Match): boolean {
 async function applySecretEvents(
   { database, pageHoldSeconds }: BatchContext,
   { batch: { destination, events, isTest }, at }: RuleInput,
+  namesOf: NamesOf,
 ): Promise<ReadonlySet<number>> {
   const { trackerId, id: destinationId } = destination
-  const ofSecret = [...events].filter(([, event]) => !isOfPage(event))
+  const ofSecret = listNamed(
+    [...events].filter(([, event]) => !isOfPage(event)),
+    namesOf,
+  )
   const found = await findMatches(database, {
     trackerId,
     destinationId,
     space: 'publishable',
-    events: ofSecret.map(([, event]) => event),
+    events: ofSecret.map(({ event }) => event),
   })
   const matches = found.filter(match => match.isTest === isTest)
   const isHeld = ({ status, statusReason }: Match) =>
@@ -151,10 +193,10 @@ async function applySecretEvents(
   const duplicates = matches.filter(match => {
     // A worker that has it may only look whether it must wait.
     if (match.status === 'sent' && at.getTime() < holdEndsAt(match)) return false
-    const event = ofSecret[match.index]?.[1]
+    const event = ofSecret[match.index]?.given
     return event !== undefined && mayReplaceAtPlatform(match, { event, sentAt: at })
   })
-  return new Set(duplicates.map(({ index }) => ofSecret[index]?.[0] as number))
+  return new Set(duplicates.map(({ index }) => ofSecret[index]?.deliveryId as number))
 }
 
 /**

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import {
   changeRouting,
   findUnselectedReason,
+  listSameNames,
   needsPlatformName,
   type RoutedEvent,
   validateRouting,
@@ -81,6 +82,28 @@ it('needs an entry of the map at a platform that knows other names, or not this 
   assert.equal(needsPlatformName({}, 'Lead'), false)
   assert.equal(needsPlatformName(null, 'Lead'), false)
 })
+
+it('takes names for one that the platform or the map reads as one', () => {
+  const renamed = new Map([['Purchase', 'checkout']])
+  const eventNames = { known: ['Purchase', 'checkout'], read: renameOf(renamed) }
+  const routing = { event_names: { Sale: 'Purchase', Lead: 'contact' } }
+  const namesOf = (eventName: string, platform = { eventNames }) => {
+    const platformName = Object.entries(routing.event_names).find(([key]) => key === eventName)
+    return listSameNames(
+      { platform, routing },
+      { eventName, platformName: platformName?.[1] ?? eventName },
+    ).toSorted()
+  }
+  const PURCHASES = ['Purchase', 'Sale', 'checkout']
+  for (const name of PURCHASES) assert.deepEqual(namesOf(name), PURCHASES)
+  assert.deepEqual(namesOf('Lead'), ['Lead', 'contact'])
+  assert.deepEqual(namesOf('Other'), ['Other'])
+  assert.deepEqual(namesOf('__proto__'), ['__proto__'])
+})
+
+function renameOf(names: ReadonlyMap<string, string>) {
+  return (name: string) => names.get(name) ?? name
+}
 
 it('names each invalid member of a routing', () => {
   const tooMany = Object.fromEntries(Array.from({ length: 201 }, (_, index) => [`n${index}`, 'x']))

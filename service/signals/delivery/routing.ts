@@ -108,6 +108,32 @@ export function platformNameOf(
   return names && Object.hasOwn(names, destinationId) ? (names[destinationId] as string) : eventName
 }
 
+/** Each is looked up for every event; a shop maps a few names to one of the platform. */
+const SAME_NAMES_MAX = 20
+
+interface NamingDestination {
+  platform: Pick<Platform, 'eventNames'>
+  routing: DestinationRouting
+}
+
+/**
+ * The names that a destination's platform takes for the same event: by the map of the destination,
+ * or because the platform reads them as one. Callers may use the platform's own words as well.
+ */
+export function listSameNames(
+  { platform: { eventNames }, routing }: NamingDestination,
+  { eventName, platformName }: { eventName: string; platformName: string },
+): string[] {
+  const read = (name: string) => (eventNames ? eventNames.read(name) : name)
+  const own = read(platformName)
+  const mapped = Object.keys(routing.event_names ?? {})
+  const candidates = [platformName, ...mapped, ...(eventNames?.known ?? [])]
+  const same = candidates.filter(name => {
+    return own !== null && read(findMappedName(routing, name) ?? name) === own
+  })
+  return [...new Set([eventName, ...same])].slice(0, SAME_NAMES_MAX)
+}
+
 /** An event that is being accepted. */
 interface RoutedDraft extends Pick<RoutedEvent, 'eventName' | 'actionSource' | 'space'> {
   order: { amount: string | null; currency: string | null } | null

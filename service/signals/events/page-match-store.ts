@@ -2,7 +2,7 @@ import type { Database } from '../../runtime/db/database.ts'
 import { arrayLiteral, type BatchWrite, utcDay } from '../../runtime/db/sql-fragments.ts'
 import { formatUtcDay } from '../../runtime/util/time.ts'
 import { type EventRef, type EventRow, pickAppendColumns } from './event-columns.ts'
-import { PURCHASE, REFUND } from './event-record.ts'
+import { type EventSpace, PURCHASE, REFUND, SPACE_NUMBERS } from './event-record.ts'
 
 /**
  * The writes of acceptance by which an event of a page and one of the tracker secret find each
@@ -90,28 +90,38 @@ const ORDER_EVENTS_MAX = 10
 
 /**
  * SQL for the events of a space with the name and the event ID or order ID of a row of `given`,
- * which has `event_name`, `event_id` and `order_id`. `$1` is the tracker; every table names it, and
- * every lookup has its limit (docs/decisions/0024).
+ * which has `event_name`, `event_id` and `order_id`. An event ID of a page that is the order ID of
+ * the tracker secret matches too: some platforms know an order by it. `$1` is the tracker; every
+ * table names it, and every lookup has its limit (docs/decisions/0024).
  */
-export function selectMatches(given: string, space: number): string {
+export function selectMatches(given: string, space: EventSpace): string {
+  const number = SPACE_NUMBERS[space]
+  const ofEventId = (id: string) => `
+      (select created_at from event_keys
+       where tracker_id = $1::uuid and space = ${number} and id_digest = event_id_digest(${id})
+       limit 1)`
+  const ofOrderId = (id: string) => `
+      (select created_at from order_keys
+       where tracker_id = $1::uuid and space = ${number}
+         and order_digest = ${orderDigest(`${given}.event_name`, id)}
+       order by created_at desc limit ${ORDER_EVENTS_MAX})`
+  const [eventId, orderId] = [`${given}.event_id`, `${given}.order_id`]
+  const crossed =
+    space === 'secret'
+      ? { keys: ofOrderId(eventId), rule: `order_id = ${eventId}` }
+      : { keys: ofEventId(orderId), rule: `event_id = ${orderId}` }
   return `
     select event.event_id, event.created_at, event.value_amount, event.value_currency
     from (
-      (select created_at from event_keys
-       where tracker_id = $1::uuid and space = ${space}
-         and id_digest = event_id_digest(${given}.event_id)
-       limit 1)
-      union
-      (select created_at from order_keys
-       where tracker_id = $1::uuid and space = ${space}
-         and order_digest = ${orderDigest(`${given}.event_name`, `${given}.order_id`)}
-       order by created_at desc limit ${ORDER_EVENTS_MAX})
+${ofEventId(eventId)}
+      union ${ofOrderId(orderId)}
+      union ${crossed.keys}
     ) key
     cross join lateral (
       select event_id, created_at, value_amount, value_currency from events
-      where tracker_id = $1::uuid and created_at = key.created_at and space = ${space}
+      where tracker_id = $1::uuid and created_at = key.created_at and space = ${number}
         and event_name = ${given}.event_name
-        and (event_id = ${given}.event_id or order_id = ${given}.order_id)
+        and (event_id = ${eventId} or order_id = ${orderId} or ${crossed.rule})
       order by event_id limit ${ORDER_EVENTS_MAX}
     ) event`
 }

@@ -150,6 +150,17 @@ export interface ConversionTargets {
   pattern: string
 }
 
+/**
+ * How a platform reads the names of events. It compares what it read, so two names of ours with one
+ * result are copies of each other under one ID.
+ */
+export interface EventNames {
+  /** Every word of its own, and of ours, that it reads as another one. */
+  readonly known: readonly string[]
+  /** What it reads; null for a name that it does not take. */
+  read(name: string): string | null
+}
+
 /** A connection for one batch, whose events are all live events or all test events. */
 export interface Connection<Target> extends PlatformCredentials<Target> {
   /** The code that marks test events; null for live events. */
@@ -180,6 +191,8 @@ export interface Platform<Target = unknown> {
   readonly conversionTargets?: ConversionTargets
   /** Whether it has a name for this event; if not, it is sent only with an entry in the map. */
   hasNameFor?(eventName: string): boolean
+  /** Left out: it compares the names as they are. */
+  readonly eventNames?: EventNames
   /** Present if an event sent again gets the new value. The reasons say that it was known. */
   readonly restatesValues?: { knownReasons: readonly string[] }
   /** Members of the queries of its URLs that are secret: never in a log, trace or error. */

@@ -19,7 +19,7 @@ import {
   joinMicrosoftClick,
   MATCH_KEYS,
 } from './normalize-identity.ts'
-import { microsoftPayload, validateMicrosoftEvent, WINDOW_SECONDS } from './payload.ts'
+import { EVENT_NAMES, microsoftPayload, validateMicrosoftEvent, WINDOW_SECONDS } from './payload.ts'
 
 /** Where the UET Conversions API is, how long to wait for it, and what is hashed for it. */
 export interface MicrosoftAdsOptions extends IdentityForms {
@@ -52,6 +52,7 @@ export function microsoftAdsPlatform(options: MicrosoftAdsOptions): Platform<Mic
     normalizeIdentity: createNormalizer(options),
     joinClickIds: joinMicrosoftClick,
     canMatchPerson,
+    eventNames: EVENT_NAMES,
     validateEvent: validateMicrosoftEvent,
     buildBody: (_, events) => microsoftPayload(events),
     send: (connection, events) => sendBatch(options, connection, events),

@@ -3,7 +3,7 @@ import { DAY_SECONDS } from '../../../runtime/util/time.ts'
 import type { ContentItem } from '../../events/order-contents.ts'
 import { findDigestError, findHeadError, isRestricted, toLocalError } from '../event-checks.ts'
 import { listProductIds, readOrderItem } from '../order-items.ts'
-import type { OutboundEvent, SendError } from '../platform.ts'
+import type { EventNames, OutboundEvent, SendError } from '../platform.ts'
 import { findValueError, isDecimal, toMoneyNumber, toUnixSeconds } from '../units.ts'
 import { canMatchPerson } from './normalize-identity.ts'
 
@@ -38,6 +38,8 @@ function eventOf(event: OutboundEvent): Record<string, unknown> {
 export function toMicrosoftName(name: string): string {
   return name === 'PageView' ? PAGE_LOAD : name
 }
+
+export const EVENT_NAMES: EventNames = { known: ['PageView', PAGE_LOAD], read: toMicrosoftName }
 
 function userDataOf({ digests, plain }: OutboundEvent): Record<string, unknown> {
   return omitNull({

@@ -20,7 +20,13 @@ import {
   MATCH_KEYS,
   normalizeOpenaiIdentity,
 } from './normalize-identity.ts'
-import { openaiPayload, toOpenaiName, validateOpenaiEvent, WINDOW_SECONDS } from './payload.ts'
+import {
+  EVENT_NAMES,
+  openaiPayload,
+  toOpenaiName,
+  validateOpenaiEvent,
+  WINDOW_SECONDS,
+} from './payload.ts'
 
 /** Where the Conversions API is, and how long to wait for it. */
 export interface OpenaiAdsOptions {
@@ -51,6 +57,7 @@ export function openaiAdsPlatform(options: OpenaiAdsOptions): Platform<OpenaiAds
     normalizeIdentity: normalizeOpenaiIdentity,
     joinClickIds: joinOpenaiClick,
     canMatchPerson,
+    eventNames: EVENT_NAMES,
     hasNameFor: eventName => toOpenaiName(eventName) !== null,
     validateEvent: validateOpenaiEvent,
     buildBody: ({ testCode }, events) => openaiPayload(events, { isTest: testCode !== null }),

@@ -3,7 +3,7 @@ import { DAY_SECONDS } from '../../../runtime/util/time.ts'
 import type { ContentItem } from '../../events/order-contents.ts'
 import { findDigestError, findHeadError, isRestricted, toLocalError } from '../event-checks.ts'
 import { readOrderItem } from '../order-items.ts'
-import type { OutboundEvent, SendError } from '../platform.ts'
+import type { EventNames, OutboundEvent, SendError } from '../platform.ts'
 import {
   findValueError,
   isDecimal,
@@ -91,6 +91,14 @@ export function toOpenaiName(name: string): OpenaiName | null {
   if (dataType !== undefined) return { type, dataType, customName: null }
   const isCustom = name !== CUSTOM && name !== REFUND && CUSTOM_NAME.test(name)
   return isCustom ? { type, dataType: CUSTOM, customName: name } : null
+}
+
+export const EVENT_NAMES: EventNames = {
+  known: [...STANDARD_NAMES.keys(), ...DATA_TYPES.keys()],
+  read(name) {
+    const read = toOpenaiName(name)
+    return read && (read.customName === null ? read.type : `${CUSTOM} ${read.customName}`)
+  },
 }
 
 const ACTION_SOURCES: ReadonlyMap<string, string> = new Map([

@@ -21,6 +21,7 @@ import {
   normalizePinterestIdentity,
 } from './normalize-identity.ts'
 import {
+  EVENT_NAMES,
   isDeduplicated,
   pinterestPayload,
   validatePinterestEvent,
@@ -60,6 +61,7 @@ export function pinterestPlatform(options: PinterestOptions): Platform<Pinterest
     normalizeIdentity: normalizePinterestIdentity,
     joinClickIds: joinPinterestClick,
     canMatchPerson,
+    eventNames: EVENT_NAMES,
     isDeduplicated,
     validateEvent: validatePinterestEvent,
     splitBatch: splitTests,

@@ -9,7 +9,7 @@ import {
   toLocalError,
 } from '../event-checks.ts'
 import { listProductIds, readOrderItem } from '../order-items.ts'
-import type { OutboundEvent, SendError } from '../platform.ts'
+import type { EventNames, OutboundEvent, SendError } from '../platform.ts'
 import { findValueError, isDecimal, toMoneyText, toUnixSeconds } from '../units.ts'
 import { canMatchPerson } from './normalize-identity.ts'
 
@@ -69,6 +69,11 @@ const STANDARD_NAMES: ReadonlyMap<string, string> = new Map([
 /** Pinterest keeps no name of a custom event. */
 export function toPinterestName(name: string): string {
   return PINTEREST_NAMES.has(name) ? name : (STANDARD_NAMES.get(name) ?? CUSTOM)
+}
+
+export const EVENT_NAMES: EventNames = {
+  known: [...STANDARD_NAMES.keys(), ...PINTEREST_NAMES],
+  read: toPinterestName,
 }
 
 const OFFLINE = 'offline'

@@ -19,7 +19,7 @@ import {
   MATCH_KEYS,
   normalizeRedditIdentity,
 } from './normalize-identity.ts'
-import { redditPayload, validateRedditEvent, WINDOW_SECONDS } from './payload.ts'
+import { EVENT_NAMES, redditPayload, validateRedditEvent, WINDOW_SECONDS } from './payload.ts'
 
 /** Where the Reddit Ads API is, and how long to wait for it. */
 export interface RedditOptions {
@@ -53,6 +53,7 @@ export function redditPlatform(options: RedditOptions): Platform<RedditTarget> {
     normalizeIdentity: submitted => normalizeRedditIdentity(submitted, options.ipAddress),
     joinClickIds: joinRedditClick,
     canMatchPerson,
+    eventNames: EVENT_NAMES,
     validateEvent: validateRedditEvent,
     buildBody: ({ testCode }, events) => redditPayload(events, testCode),
     send: (connection, events) => sendBatch(options, connection, events),

@@ -3,7 +3,7 @@ import { DAY_SECONDS } from '../../../runtime/util/time.ts'
 import type { ContentItem } from '../../events/order-contents.ts'
 import { findDigestError, findHeadError, isRestricted, toLocalError } from '../event-checks.ts'
 import { readOrderItem } from '../order-items.ts'
-import type { OutboundEvent, SendError } from '../platform.ts'
+import type { EventNames, OutboundEvent, SendError } from '../platform.ts'
 import { findValueError, isDecimal, toMoneyNumber, toUnixMilliseconds } from '../units.ts'
 import { canMatchPerson } from './normalize-identity.ts'
 
@@ -68,6 +68,11 @@ export function toRedditType({
   const name = STANDARD_NAMES.get(platformName) ?? platformName
   if (TRACKING_TYPES.has(name)) return { tracking_type: name }
   return { tracking_type: CUSTOM, custom_event_name: name === CUSTOM ? eventName : name }
+}
+
+export const EVENT_NAMES: EventNames = {
+  known: [...STANDARD_NAMES.keys(), ...TRACKING_TYPES],
+  read: name => STANDARD_NAMES.get(name) ?? name,
 }
 
 /** Reddit's table of event metadata, as other senders read it, has them for these types alone. */

@@ -19,6 +19,7 @@ import {
   normalizeSnapchatIdentity,
 } from './normalize-identity.ts'
 import {
+  EVENT_NAMES,
   snapchatPayload,
   toSnapchatName,
   type ValueType,
@@ -61,6 +62,7 @@ export function snapchatPlatform(options: SnapchatOptions): Platform<SnapchatTar
     normalizeIdentity: normalizeSnapchatIdentity,
     joinClickIds: joinSnapchatClick,
     canMatchPerson,
+    eventNames: EVENT_NAMES,
     hasNameFor: eventName => toSnapchatName(eventName) !== null,
     validateEvent: validateSnapchatEvent,
     buildBody: (_, events) => snapchatPayload(events, options.valueType),

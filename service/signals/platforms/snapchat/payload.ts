@@ -9,7 +9,7 @@ import {
   toLocalError,
 } from '../event-checks.ts'
 import { listProductIds, readOrderItem } from '../order-items.ts'
-import type { OutboundEvent, SendError } from '../platform.ts'
+import type { EventNames, OutboundEvent, SendError } from '../platform.ts'
 import { findValueError, isDecimal, toMoneyNumber, toMoneyText, toUnixSeconds } from '../units.ts'
 import { canMatchPerson } from './normalize-identity.ts'
 
@@ -71,6 +71,11 @@ const STANDARD_NAMES: ReadonlyMap<string, string> = new Map([
 /** Null for a name that Snap does not have: it takes no others, and none for a lead. */
 export function toSnapchatName(name: string): string | null {
   return SNAPCHAT_NAMES.has(name) ? name : (STANDARD_NAMES.get(name) ?? null)
+}
+
+export const EVENT_NAMES: EventNames = {
+  known: [...STANDARD_NAMES.keys(), ...SNAPCHAT_NAMES],
+  read: toSnapchatName,
 }
 
 const WEB = 'WEB'

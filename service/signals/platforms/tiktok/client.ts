@@ -22,6 +22,7 @@ import {
   normalizeTiktokIdentity,
 } from './normalize-identity.ts'
 import {
+  EVENT_NAMES,
   findTargetError,
   sourceOf,
   type TiktokTarget,
@@ -56,6 +57,7 @@ export function tiktokPlatform(options: TiktokOptions): Platform<TiktokTarget> {
     normalizeIdentity: normalizeTiktokIdentity,
     joinClickIds: joinTiktokClick,
     canMatchPerson,
+    eventNames: EVENT_NAMES,
     splitBatch: events => [...Map.groupBy(events, sourceOf).values()],
     validateEvent: validateTiktokEvent,
     buildBody: (connection, events) => tiktokPayload(events, connection),

@@ -2,7 +2,7 @@ import { omitNull } from '../../../runtime/util/is-object.ts'
 import type { ContentItem } from '../../events/order-contents.ts'
 import { findDigestError, findHeadError, isRestricted, toLocalError } from '../event-checks.ts'
 import { listProductIds, readOrderItem } from '../order-items.ts'
-import type { OutboundEvent, SendError } from '../platform.ts'
+import type { EventNames, OutboundEvent, SendError } from '../platform.ts'
 import { toSendError } from '../send-answer.ts'
 import { findValueError, isDecimal, toMoneyNumber, toUnixSeconds } from '../units.ts'
 
@@ -80,6 +80,18 @@ const REFUND = 'Refund'
 /** Signalbox's names are TikTok's, with one exception. */
 export function toTiktokName(name: string): string {
   return name === 'PageView' ? 'Pageview' : name
+}
+
+/** Names that TikTok turns into others, and how PageView is written. */
+const RENAMED: ReadonlyMap<string, string> = new Map([
+  ['PageView', 'Pageview'],
+  ['CompletePayment', 'Purchase'],
+  ['SubmitForm', 'Lead'],
+])
+
+export const EVENT_NAMES: EventNames = {
+  known: [...RENAMED.keys(), ...RENAMED.values()],
+  read: name => RENAMED.get(name) ?? name,
 }
 
 /** TikTok's name -> ours. */
