@@ -58,6 +58,10 @@ const PRIVILEGES = [
     touch: /(from |\bimport\()'@?better-auth/,
     allowed: /^workspaces\/users\/auth-(library|adapter-thread)\.ts$/,
   },
+  {
+    touch: /(from |\bimport\()'openid-client'/,
+    allowed: /^workspaces\/users\/single-sign-on\/client\.ts$/,
+  },
   { touch: /'@zxcvbn-ts\//, allowed: /^workspaces\/users\/password-strength\.ts$/ },
   { touch: /(from |\bimport\()'nodemailer'/, allowed: /^workspaces\/users\/mail\/client\.ts$/ },
   { touch: /from '@fastify\/static'/, allowed: /^dashboard\/app-routes\.ts$/ },

@@ -40,6 +40,7 @@ export function readSettings(
   const settings: Settings = { ...values, pluginValues, given, warnings }
   requireWholeClient('GOOGLE', settings.googleClientId, settings.googleClientSecret)
   requireWholeClient('GITHUB', settings.githubClientId, settings.githubClientSecret)
+  requireWholeProvider(settings)
   requireRetentionOrder(settings)
   return settings
 }
@@ -79,6 +80,17 @@ function requireWholeClient(provider: string, clientId?: string, clientSecret?: 
   const id = `SIGNALBOX_${provider}_CLIENT_ID`
   const secret = `SIGNALBOX_${provider}_CLIENT_SECRET`
   throw new SettingsError(`Set both ${id} and ${secret}, or neither.`)
+}
+
+/** Without a client nobody can sign in, and without domains everybody of the provider could. */
+function requireWholeProvider(settings: Settings): void {
+  const { oidcIssuer, oidcClientId, oidcClientSecret, oidcDomains } = settings
+  const parts = [oidcIssuer, oidcClientId, oidcClientSecret, oidcDomains[0]]
+  if (parts.every(part => part === undefined) || parts.every(part => part !== undefined)) return
+  throw new SettingsError(
+    'Set SIGNALBOX_OIDC_ISSUER, SIGNALBOX_OIDC_CLIENT_ID, SIGNALBOX_OIDC_CLIENT_SECRET and ' +
+      'SIGNALBOX_OIDC_DOMAINS, or none of them.',
+  )
 }
 
 const DAYS_PER_MONTH_MIN = 28

@@ -91,4 +91,28 @@ export const SIGN_IN_SETTINGS = {
     isSecret: true,
     description: 'Secret of that client. Its redirect URI is ORIGIN/auth/callback/github.',
   }),
+  oidcIssuer: matching('SIGNALBOX_OIDC_ISSUER', {
+    pattern: /^(https:\/\/[^\s?#@]+|http:\/\/(localhost|127\.0\.0\.1)(:\d+)?(\/[^\s?#@]*)?)$/,
+    requirement: 'be an https URL such as https://login.shop.example, without ? and #',
+    description:
+      'Issuer of the OpenID provider that people of a company sign in with. Unset: not offered.',
+  }),
+  oidcClientId: text('SIGNALBOX_OIDC_CLIENT_ID', {
+    description: 'Client at that provider.',
+  }),
+  oidcClientSecret: text('SIGNALBOX_OIDC_CLIENT_SECRET', {
+    isSecret: true,
+    description: 'Secret of that client. Its redirect URI is ORIGIN/auth/callback/oidc.',
+  }),
+  oidcDomains: list('SIGNALBOX_OIDC_DOMAINS', {
+    pattern: /^[a-z0-9-]+(\.[a-z0-9-]+)+(\s*,\s*[a-z0-9-]+(\.[a-z0-9-]+)+){0,63}$/,
+    requirement: 'be 1 to 64 comma-separated domains in lower case, such as shop.example',
+    description: 'The only domains whose verified addresses may sign in with that provider.',
+  }),
+  oidcName: matching('SIGNALBOX_OIDC_NAME', {
+    pattern: /^[^<>"]{1,40}$/,
+    requirement: 'have 1 to 40 characters',
+    default: 'single sign-on',
+    description: 'Name of that provider on the sign-in page, after "Sign in with".',
+  }),
 }

@@ -210,6 +210,15 @@ export const NOTICES = new Notices({
   session_ended: 'Session ended.',
   signed_out: 'You are signed out.',
   provider_refused: 'Sign-in with the provider failed. Try again, or sign in another way.',
+  provider_unconfirmed:
+    'The sign-in did not confirm your identity. Sign in with your own account, and do not skip it.',
+  email_unverified:
+    'The provider does not say that your address is verified, so it cannot sign you in.',
+  domain_not_allowed: 'Addresses of this domain may not sign in with this provider.',
+  account_unverified:
+    'This address has an account, but never confirmed it. Choose a new password by email first.',
+  another_identity:
+    'The account of this address belongs to another identity of the provider. Ask the operator.',
   sign_up_refused:
     'This service does not let this address create an account. Ask an owner for an invitation.',
   invitation_declined: 'You declined the invitation.',

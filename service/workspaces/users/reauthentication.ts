@@ -5,6 +5,7 @@ import { isCodeCorrect } from './second-factor.ts'
 import { hasAuthenticatorApp, listPasskeys } from './second-factor-store.ts'
 import type { CurrentUser } from './session-store.ts'
 import { replaceSessionToken } from './sign-in.ts'
+import { canConfirmAtProvider } from './single-sign-on/linked-sign-in.ts'
 import { findPasswordHash } from './user-store.ts'
 import type { UsersContext } from './users-context.ts'
 
@@ -46,16 +47,22 @@ export interface ConfirmationMeans {
   hasPassword: boolean
   hasApp: boolean
   hasPasskey: boolean
+  /** Of the provider where they may sign in again instead; null without one. */
+  providerName: string | null
 }
 
 export async function findConfirmationMeans(
-  { database }: UsersContext,
-  { userId }: CurrentUser,
+  context: UsersContext,
+  user: CurrentUser,
 ): Promise<ConfirmationMeans> {
+  const { database, singleSignOn } = context
+  const { userId } = user
   const hasApp = await hasAuthenticatorApp(database, userId)
   const hasPassword = (await findPasswordHash(database, userId)) !== null
   const passkeys = await listPasskeys(database, userId)
-  return { hasApp, hasPassword, hasPasskey: passkeys.length > 0 }
+  const isLinked = await canConfirmAtProvider(context, user)
+  const providerName = isLinked ? (singleSignOn?.name ?? null) : null
+  return { hasApp, hasPassword, hasPasskey: passkeys.length > 0, providerName }
 }
 
 interface Confirmation {

@@ -9,6 +9,7 @@ import { profileRoutes } from './profile-routes.ts'
 import { secondFactorRoutes } from './second-factor-routes.ts'
 import { sessionRoutes } from './session-routes.ts'
 import { signInRoutes, socialRoutes } from './sign-in-routes.ts'
+import { singleSignOnRoutes } from './single-sign-on/routes.ts'
 import type { UsersContext } from './users-context.ts'
 import { workspaceRoutes } from './workspace-routes.ts'
 import { listMemberships } from './workspace-store.ts'
@@ -21,6 +22,7 @@ export function userRoutes(app: ServiceApp, context: UsersContext): void {
     signInRoutes(pages, context)
     emailLinkRoutes(pages, context)
     socialRoutes(pages, context)
+    singleSignOnRoutes(pages, context)
     secondFactorRoutes(pages, context)
     passkeyRoutes(pages, context)
     profileRoutes(pages, context)

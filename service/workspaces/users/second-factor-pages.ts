@@ -4,6 +4,7 @@ import {
   buttonForm,
   errorSummary,
   type FormErrors,
+  message,
   passwordField,
   textField,
 } from '../../runtime/pages/form-controls.ts'
@@ -54,6 +55,7 @@ interface ConfirmPage {
   means: ConfirmationMeans
   returnTo: string
   errors?: FormErrors
+  notice?: string | undefined
 }
 
 /** Pages on which a person approves an agent or a device, which are sent here first. */
@@ -67,8 +69,8 @@ and what it may do. Nothing is connected until you approve it there.</p>`
 }
 
 /** Asks a signed-in user to confirm their identity before a sensitive change. */
-export function confirmPage({ user, means, returnTo, errors = {} }: ConfirmPage): string {
-  const { hasPassword, hasApp, hasPasskey } = means
+export function confirmPage({ user, means, returnTo, errors = {}, notice }: ConfirmPage): string {
+  const { hasPassword, hasApp, hasPasskey, providerName } = means
   const form = html`<form method="post" action="/account/confirm">
 <input type="hidden" name="return_to" value="${returnTo}">
 !${hasPassword ? passwordField({ errors }) : ''}
@@ -80,12 +82,20 @@ export function confirmPage({ user, means, returnTo, errors = {} }: ConfirmPage)
 <h1>Confirm your identity</h1>
 !${purposeOf(returnTo)}
 <p>What you are about to do needs a fresh confirmation. It counts for 15 minutes.</p>
+!${notice === undefined ? '' : message('danger', notice)}
 !${errorSummary(errors)}
 !${isForm ? form : ''}
 !${hasPasskey ? passkeyLink(returnTo) : ''}
-!${isForm || hasPasskey ? '' : NO_MEANS}
+!${providerName === null ? '' : providerLink(providerName, returnTo)}
+!${isForm || hasPasskey || providerName !== null ? '' : NO_MEANS}
 </div>`
   return renderPage({ title: 'Confirm your identity', body, signedInAs: user.email })
+}
+
+function providerLink(name: string, returnTo: string): string {
+  const query = new URLSearchParams({ return_to: returnTo })
+  return html`<p><a class="button quiet" href="/account/confirm/oidc?${query.toString()}">Sign in
+with ${name} again</a></p>`
 }
 
 const NO_MEANS = html`<p>You have no password. Sign out, then sign in again the way you did

@@ -142,7 +142,8 @@ async function showConfirm(
 ) {
   const returnTo = readReturnPath(request)
   const means = await findConfirmationMeans(context, user)
-  const page = confirmPage({ user, means, returnTo, errors })
+  const notice = NOTICES.find(request.query)
+  const page = confirmPage({ user, means, returnTo, errors, notice })
   return reply.code(Object.keys(errors).length === 0 ? 200 : UNPROCESSABLE).send(page)
 }
 

@@ -45,6 +45,7 @@ export type SignInMethod =
   | 'verification'
   | 'google'
   | 'github'
+  | 'oidc'
 
 /** The parts of a request that an event names. */
 export interface EventRequest extends AddressedRequest {

@@ -167,6 +167,25 @@ interface SessionRenewal {
   isSecondFactorUsed: boolean
 }
 
+interface NewSession extends Pick<SessionRenewal, 'tokenDigest' | 'at' | 'expiresAt'> {
+  userId: number
+  userAgent: string | null
+  authenticatedAt: Date
+}
+
+export async function insertSession({ query }: Database, session: NewSession): Promise<void> {
+  const row = {
+    user_id: session.userId,
+    token: session.tokenDigest,
+    user_agent: session.userAgent,
+    created_at: session.at,
+    updated_at: session.at,
+    expires_at: session.expiresAt,
+    authenticated_at: session.authenticatedAt,
+  }
+  await query.insertInto('people.sessions').values(row).execute()
+}
+
 /**
  * Gives a session another token after the user confirmed their identity, so that a thief
  * of the earlier token gains nothing. Returns false when the session has ended.
@@ -258,27 +277,19 @@ export async function deleteSessions(
   await (exceptSessionId === null ? all : all.where('id', '<>', exceptSessionId)).execute()
 }
 
-async function deleteExpiredSessions({ query }: Database, at: Date): Promise<void> {
+const INVITATION_RETENTION_DAYS = 30
+
+/**
+ * Deletes expired sessions, emailed links, states of social sign-in, and invitations. Expired records are already ignored
+ * before they are deleted, so the schedule does not matter.
+ */
+export async function deleteExpiredUserRecords(database: Database, at: Date): Promise<void> {
+  const { query } = database
   await query
     .deleteFrom('people.sessions')
     .where(({ or, eb }) => or([eb('expires_at', '<=', at), eb('updated_at', '<=', idleSince(at))]))
     .execute()
-}
-
-/** The state of emailed links and of social sign-in. */
-async function deleteExpiredVerifications({ query }: Database, at: Date): Promise<void> {
   await query.deleteFrom('people.verifications').where('expires_at', '<=', at).execute()
-}
-
-const INVITATION_RETENTION_DAYS = 30
-
-/**
- * Deletes expired sessions, emailed links and invitations. Expired records are already ignored
- * before they are deleted, so the schedule does not matter.
- */
-export async function deleteExpiredUserRecords(database: Database, at: Date): Promise<void> {
-  await deleteExpiredSessions(database, at)
-  await deleteExpiredVerifications(database, at)
   await deleteUsedTotpCodes(database, at)
   const before = new Date(at.getTime() - INVITATION_RETENTION_DAYS * DAY_MILLISECONDS)
   await deleteExpiredInvitations(database, before)

@@ -15,6 +15,8 @@ import type { SocialProvider } from './sign-up-policy.ts'
 interface SignInPage {
   returnTo: string
   social: readonly SocialProvider[]
+  /** Of the company's OpenID provider; null without one. */
+  providerName: string | null
   isSignUpOpen: boolean
   offersPasskeys: boolean
   email?: string
@@ -25,7 +27,7 @@ interface SignInPage {
 
 /** Email and password, an emailed link, or a provider. Returns the whole document. */
 export function signInPage(page: SignInPage): string {
-  const { returnTo, social, isSignUpOpen, offersPasskeys } = page
+  const { returnTo, social, providerName, isSignUpOpen, offersPasskeys } = page
   const { email = '', errors = {}, notice } = page
   const query = `?${new URLSearchParams({ return_to: returnTo })}`
   const signUpLink = html`<p>New here? <a href="/sign-up${query}">Create an account</a></p>`
@@ -40,12 +42,17 @@ export function signInPage(page: SignInPage): string {
 !${passwordField({ errors })}
 <button>Sign in</button>
 </form>
+!${providerName === null ? '' : providerLink(providerName, query)}
 !${social.map(provider => socialForm(provider, returnTo)).join('')}
 !${offersPasskeys ? passkeyLink(returnTo) : ''}
 <p><a href="/magic">Email me a link instead</a> or <a href="/forgot">choose a new password</a>.</p>
 !${isSignUpOpen ? signUpLink : ''}
 </div>`
   return renderPage({ title: 'Sign in', body })
+}
+
+function providerLink(name: string, query: string): string {
+  return html`<p><a class="button quiet wide" href="/sign-in/oidc${query}">Sign in with ${name}</a></p>`
 }
 
 const PROVIDER_NAMES: Record<SocialProvider, string> = { google: 'Google', github: 'GitHub' }

@@ -99,9 +99,11 @@ async function postSignIn(context: UsersContext, request: PageRequest, reply: Pa
   return reply.code(UNAUTHORIZED).send(signInPage(page))
 }
 
-function signInOptions({ social, signUp, publicOrigin }: UsersContext) {
+function signInOptions({ social, singleSignOn, signUp, publicOrigin }: UsersContext) {
   const isSignUpOpen = signUp.mode !== 'closed'
-  return { social, isSignUpOpen, offersPasskeys: supportsPasskeys(publicOrigin()) }
+  const providerName = singleSignOn?.name ?? null
+  const offersPasskeys = supportsPasskeys(publicOrigin())
+  return { social, providerName, isSignUpOpen, offersPasskeys }
 }
 
 const SIGN_IN_ERRORS: Record<Exclude<SignInOutcome, NewSession>['outcome'], string> = {

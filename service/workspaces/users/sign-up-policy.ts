@@ -2,6 +2,7 @@ import type { Database } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
 import { hasPendingInvitation } from './invitation-store.ts'
+import { createIdentityProvider, type IdentityProvider } from './single-sign-on/client.ts'
 
 /** Who may create an account, by a form or by a sign-in provider. */
 export interface SignUpPolicy {
@@ -94,4 +95,37 @@ export function readSocialClients(settings: SocialSettings): SocialClients {
     clients.github = { clientId: githubClientId, clientSecret: githubClientSecret }
   }
   return clients
+}
+
+/** The OpenID provider of the company that runs the service. */
+export interface SingleSignOn {
+  /** Completes "Sign in with". */
+  name: string
+  /** The only domains of addresses that may sign in there, without their subdomains. */
+  domains: readonly string[]
+  provider: IdentityProvider
+}
+
+export type SingleSignOnSettings = Pick<
+  Settings,
+  'oidcIssuer' | 'oidcClientId' | 'oidcClientSecret' | 'oidcDomains' | 'oidcName'
+>
+
+export const SINGLE_SIGN_ON_CALLBACK = '/auth/callback/oidc'
+
+/** Null without an issuer. The settings are checked at the start: all of them are set, or none. */
+export function readSingleSignOn(
+  settings: SingleSignOnSettings,
+  { now, publicOrigin }: { now: () => Date; publicOrigin: () => string },
+): SingleSignOn | null {
+  const { oidcIssuer, oidcClientId, oidcClientSecret, oidcDomains, oidcName } = settings
+  if (!oidcIssuer || !oidcClientId || !oidcClientSecret) return null
+  const provider = createIdentityProvider({
+    issuer: oidcIssuer,
+    clientId: oidcClientId,
+    clientSecret: oidcClientSecret,
+    redirectUri: () => `${publicOrigin()}${SINGLE_SIGN_ON_CALLBACK}`,
+    now,
+  })
+  return { name: oidcName, domains: oidcDomains, provider }
 }

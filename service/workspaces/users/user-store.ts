@@ -13,7 +13,8 @@ export interface User {
 interface NewUser {
   email: string
   name: string
-  passwordHash: string
+  /** Null for a user who signs in by a provider. */
+  passwordHash: string | null
   mustChangePassword: boolean
   createdAt: Date
 }
@@ -37,7 +38,10 @@ export async function insertUser({ query }: Query, user: NewUser): Promise<numbe
     .returning('id')
     .executeTakeFirst()
   if (!row) return null
-  await insertPassword({ query }, row.id, { passwordHash: user.passwordHash, at: createdAt })
+  const { passwordHash } = user
+  if (passwordHash !== null) {
+    await insertPassword({ query }, row.id, { passwordHash, at: createdAt })
+  }
   return row.id
 }
 
@@ -197,6 +201,53 @@ async function insertPassword(
       created_at: at,
       updated_at: at,
     })
+    .execute()
+}
+
+/** Of `people.accounts`: an identity at the OpenID provider of a company. */
+const OPENID_PROVIDER = 'oidc'
+
+/** `accountId` is the issuer and the subject. */
+export async function findUserByIdentity(
+  { query }: Query,
+  accountId: string,
+): Promise<number | null> {
+  const row = await query
+    .selectFrom('people.accounts')
+    .select('user_id')
+    .where('provider_id', '=', OPENID_PROVIDER)
+    .where('account_id', '=', accountId)
+    .executeTakeFirst()
+  return row?.user_id ?? null
+}
+
+/** Of one user: the issuer and the subject of each. */
+export async function listLinkedIdentities({ query }: Query, userId: number): Promise<string[]> {
+  const rows = await query
+    .selectFrom('people.accounts')
+    .select('account_id')
+    .where('user_id', '=', userId)
+    .where('provider_id', '=', OPENID_PROVIDER)
+    .execute()
+  return rows.map(row => row.account_id)
+}
+
+/** Does nothing when a concurrent request has linked it. */
+export async function linkIdentity(
+  { query }: Query,
+  userId: number,
+  { accountId, at }: { accountId: string; at: Date },
+): Promise<void> {
+  await query
+    .insertInto('people.accounts')
+    .values({
+      account_id: accountId,
+      provider_id: OPENID_PROVIDER,
+      user_id: userId,
+      created_at: at,
+      updated_at: at,
+    })
+    .onConflict(conflict => conflict.doNothing())
     .execute()
 }
 

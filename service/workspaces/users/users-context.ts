@@ -19,9 +19,12 @@ import { PASSWORD_COST, type ScryptCost } from './password-hash.ts'
 import { createSecurityEventRecorder, type RecordSecurityEvent } from './security-events.ts'
 import {
   readSignUpPolicy,
+  readSingleSignOn,
   readSocialClients,
   type SignUpPolicy,
   type SignUpSettings,
+  type SingleSignOn,
+  type SingleSignOnSettings,
   type SocialProvider,
   type SocialSettings,
 } from './sign-up-policy.ts'
@@ -34,6 +37,10 @@ export interface UsersContext extends DeviceContext, AuditedContext {
   passwordCost: ScryptCost
   social: readonly SocialProvider[]
   signUp: SignUpPolicy
+  /** The OpenID provider of the company that runs the service; null without one. */
+  singleSignOn: SingleSignOn | null
+  /** Encrypts what a sign-in at that provider leaves in the browser. */
+  attemptKey: Buffer
   onAdAccountAdded: AdAccountListener
   recordSecurityEvent: RecordSecurityEvent
   /** Loaded on first use, which takes 0.2 seconds; the origin may be unknown before. */
@@ -53,7 +60,7 @@ export interface UsersOptions extends AuditedContext {
   publicOrigin: () => string
   mailer: Mailer
   limits: UserLimits
-  settings: SocialSettings & SignUpSettings
+  settings: SocialSettings & SignUpSettings & SingleSignOnSettings
   onAdAccountAdded: AdAccountListener
   /** Returns the address of a client, for security events. */
   addressOf: (request: AddressedRequest) => string
@@ -80,6 +87,8 @@ export function createUsersContext(options: UsersOptions): UsersContext {
     publicOrigin,
     mailer,
     signUp,
+    singleSignOn: readSingleSignOn(settings, { now, publicOrigin }),
+    attemptKey: deriveKey(masterKey, 'signalbox single sign-on'),
     onAdAccountAdded: options.onAdAccountAdded,
     recordSecurityEvent,
     passwordCost,

@@ -97,6 +97,16 @@ export function factorChangedEmail(
   ])
 }
 
+/** Tells a user that the provider of their company opens their account from now on. */
+export function providerLinkedEmail(origin: string, user: EmailRecipient, provider: string): Email {
+  return composeEmail(user.email, 'Your sign-in methods changed', [
+    greet(user),
+    `sign-in with ${provider} was linked to your account, by this address.`,
+    'If this was not you, tell the operator of this service, and look at your sessions:',
+    buildLink(origin, '/account'),
+  ])
+}
+
 interface InvitationDetails {
   id: string
   email: string
