@@ -89,7 +89,9 @@ const PRIVILEGES = [
   },
   {
     touch: /\bnew Date\(\)|\bDate\.now\(\)/,
-    allowed: /^main\.ts$|^program\/roles\/http-worker\.ts$/,
+    // The library of an OpenID provider compares with the clock of the machine: how far ours is off.
+    allowed:
+      /^main\.ts$|^program\/roles\/http-worker\.ts$|^workspaces\/users\/single-sign-on\/client\.ts$/,
   },
   { touch: /\bMath\.random\b/, allowed: /^program\/roles\// },
 ]

@@ -7,6 +7,7 @@ import pg from 'pg'
 import { createDataFolder } from '../../../testing/fixtures/data-folder.ts'
 import { examine } from '../../../testing/fixtures/doctor.ts'
 import { listen } from '../../../testing/fixtures/listen.ts'
+import { startOpenidProvider } from '../../../testing/fixtures/openid-provider.ts'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
 import { findPlatformTarget, revokeToken } from '../../../testing/fixtures/simulator.ts'
@@ -165,6 +166,33 @@ it('finds a mail server that is away, and one that refuses the password', async 
     await mailbox(`smtp://jane:hidden@127.0.0.1:${port}`),
     /refuses the user or the password/,
   )
+})
+
+it('finds an OpenID provider that is away, and one that is another', async test => {
+  const person = { sub: 'u-1', email: 'ada@shop.example' }
+  const now = () => new Date('2026-11-21T12:00:00Z')
+  const provider = await startOpenidProvider(test, { now, person })
+  const examined = async (issuer: string) => {
+    const { of, text } = await examine({
+      SIGNALBOX_DATA_DIR: createDataFolder(test).dataFolder,
+      SIGNALBOX_OIDC_ISSUER: issuer,
+      SIGNALBOX_OIDC_CLIENT_ID: 'signalbox',
+      SIGNALBOX_OIDC_CLIENT_SECRET: 'hidden',
+      SIGNALBOX_OIDC_DOMAINS: 'shop.example',
+    })
+    assert.doesNotMatch(text, /hidden/)
+    const { severity, message } = of('network.openid_provider')
+    return `${severity}: ${message}`
+  }
+  assert.match(await examined(provider.issuer), /^ok: .* names itself so/)
+  provider.metadata = { claims_supported: ['sub', 'email'] }
+  assert.match(await examined(provider.issuer), /^warning: .* list the claim email_verified/)
+  provider.metadata = { issuer: 'https://other.example' }
+  assert.match(
+    await examined(provider.issuer),
+    /^error: .*\(oauth_json_attribute_comparison_failed\)/,
+  )
+  assert.match(await examined('http://127.0.0.1:65534'), /^error: .*\(econnrefused\)/)
 })
 
 async function refusePasswords(socket: Socket): Promise<void> {

@@ -10,6 +10,7 @@ import {
 } from '../../signals/platforms/registry.ts'
 import { unavailableWithoutToken } from '../../signals/platforms/send-answer.ts'
 import { findSmtpError } from '../../workspaces/users/mail/client.ts'
+import { providerErrorCode, readMetadata } from '../../workspaces/users/single-sign-on/client.ts'
 import { requestPage } from './client.ts'
 import type { OpenedDestination } from './delivery-checks.ts'
 import { type DoctorContext, error, type Finding, ok, skipped, warning } from './finding.ts'
@@ -28,6 +29,7 @@ export async function checkNetwork(context: DoctorContext): Promise<Finding[]> {
     }),
     checkOwnOrigin(context),
     checkMailServer(context),
+    checkOpenidProvider(context),
     checkTraces(context),
   ])
 }
@@ -103,6 +105,33 @@ async function checkMailServer({ settings: { mailUrl } }: DoctorContext): Promis
       ? 'The mail server refuses the user or the password (EAUTH).'
       : `The mail server cannot be used (${code}).`
   return error(check, message, 'Correct SIGNALBOX_MAIL_URL, or open the port to the mail server.')
+}
+
+const EMAIL_CLAIMS = ['email_verified', 'xms_edov']
+
+/** The metadata of the company's provider, with the check of its issuer that a sign-in makes. */
+async function checkOpenidProvider({ settings, now }: DoctorContext): Promise<Finding> {
+  const check = 'network.openid_provider'
+  const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret } = settings
+  if (!issuer || !clientId || !clientSecret) return skipped(check, 'No OpenID provider is set.')
+  try {
+    const config = await readMetadata({ issuer, clientId, clientSecret, now })
+    const { claims_supported: claims } = config.serverMetadata()
+    if (!claims || EMAIL_CLAIMS.some(claim => claims.includes(claim))) {
+      return ok(check, `${issuer} is an OpenID provider that names itself so.`)
+    }
+    return warning(
+      check,
+      `${issuer} does not list the claim email_verified, without which it signs nobody in.`,
+      'Make the provider send email_verified, or xms_edov from Microsoft Entra ID.',
+    )
+  } catch (failure) {
+    return error(
+      check,
+      `${issuer} cannot be used as an OpenID provider (${providerErrorCode(failure)}).`,
+      'Set SIGNALBOX_OIDC_ISSUER to the `issuer` of its /.well-known/openid-configuration, exactly.',
+    )
+  }
 }
 
 /** Any status will do: a receiver answers a GET request with 405. */

@@ -26,6 +26,7 @@ const SECURITY_EVENT_TYPES = [
   'second_factor.added',
   'second_factor.removed',
   'recovery_codes.replaced',
+  'provider.linked',
 ] as const
 export type SecurityEventType = (typeof SECURITY_EVENT_TYPES)[number]
 

@@ -280,8 +280,8 @@ export async function deleteSessions(
 const INVITATION_RETENTION_DAYS = 30
 
 /**
- * Deletes expired sessions, emailed links, states of social sign-in, and invitations. Expired records are already ignored
- * before they are deleted, so the schedule does not matter.
+ * Deletes expired sessions, emailed links, states of social sign-in, and invitations. Expired
+ * records are already ignored before they are deleted, so the schedule does not matter.
  */
 export async function deleteExpiredUserRecords(database: Database, at: Date): Promise<void> {
   const { query } = database

@@ -52,7 +52,7 @@ export function signInPage(page: SignInPage): string {
 }
 
 function providerLink(name: string, query: string): string {
-  return html`<p><a class="button quiet wide" href="/sign-in/oidc${query}">Sign in with ${name}</a></p>`
+  return html`<p><a class="button quiet" href="/sign-in/oidc${query}">Sign in with ${name}</a></p>`
 }
 
 const PROVIDER_NAMES: Record<SocialProvider, string> = { google: 'Google', github: 'GitHub' }

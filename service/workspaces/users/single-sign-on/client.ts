@@ -1,4 +1,4 @@
-import type { Configuration } from 'openid-client'
+import type { ClientAuth, Configuration } from 'openid-client'
 import { TtlCache } from '../../../runtime/util/load-cache.ts'
 
 const METADATA_CACHE = { ttlMilliseconds: 600_000, entriesMax: 1 }
@@ -112,21 +112,32 @@ export async function readMetadata({
   // Only a provider on this machine may do without TLS (read-settings.ts).
   if (issuer.startsWith('http:')) execute.push(library.allowInsecureRequests)
   const client = {
-    client_secret: clientSecret,
     [library.clockSkew]: Math.round((now().getTime() - Date.now()) / 1_000),
     [library.clockTolerance]: TOLERANCE_SECONDS,
   }
   const options = { execute, timeout: TIMEOUT_SECONDS }
-  return library.discovery(new URL(issuer), clientId, client, undefined, options)
+  // OpenID Connect Discovery 1.0: a provider that names no method takes the secret by HTTP Basic.
+  const authenticate: ClientAuth = (server, ...rest) => {
+    const takesPost = server.token_endpoint_auth_methods_supported?.includes('client_secret_post')
+    const method = takesPost ? library.ClientSecretPost : library.ClientSecretBasic
+    return method(clientSecret)(server, ...rest)
+  }
+  return library.discovery(new URL(issuer), clientId, client, authenticate, options)
 }
 
 /** Why an answer or the metadata of a provider was refused: a code, never a claim or a token. */
 export function providerErrorCode(error: unknown): string {
-  const { error: answered, code, cause } = error as Record<string, unknown>
+  const answered = (error as { error?: unknown }).error
   if (typeof answered === 'string' && /^[a-z_]{1,40}$/.test(answered)) return answered
-  const nested = (cause as { code?: unknown } | undefined)?.code
-  const found = [code, nested].find(each => typeof each === 'string')
-  return String(found ?? (error as Error).name).toLowerCase()
+  // `fetch` wraps the reason, and the library wraps what `fetch` throws.
+  const causes = [error, causeOf(error), causeOf(causeOf(error))]
+  const codes = causes.map(each => (each as { code?: unknown } | undefined)?.code)
+  const known = codes.find(code => typeof code === 'string')
+  return String(known ?? (error as Error).name).toLowerCase()
+}
+
+function causeOf(error: unknown): unknown {
+  return (error as { cause?: unknown } | undefined)?.cause
 }
 
 interface Claims {

@@ -1,4 +1,5 @@
 import { providerLinkedEmail } from '../mail/email-templates.ts'
+import type { PageRequest } from '../page-visit.ts'
 import { type CurrentUser, insertSession } from '../session-store.ts'
 import { createSessionToken, hashSessionToken, sessionExpiry } from '../session-token.ts'
 import {
@@ -32,7 +33,7 @@ export type LinkedSignIn = NewSession | { outcome: LinkRefusal }
 
 interface ProviderAnswer {
   identity: ProviderIdentity
-  userAgent: string | undefined
+  request: PageRequest
 }
 
 /**
@@ -42,16 +43,16 @@ interface ProviderAnswer {
  */
 export async function signInByIdentity(
   context: UsersContext,
-  { identity, userAgent }: ProviderAnswer,
+  { identity, request }: ProviderAnswer,
 ): Promise<LinkedSignIn> {
-  const found = await findOrLinkUser(context, identity)
+  const found = await findOrLinkUser(context, { identity, request })
   if (typeof found === 'string') return { outcome: found }
   const at = context.now()
   const token = createSessionToken()
   await insertSession(context.database, {
     userId: found,
     tokenDigest: hashSessionToken(token),
-    userAgent: userAgentHeaders(userAgent).get('user-agent'),
+    userAgent: userAgentHeaders(request.headers['user-agent']).get('user-agent'),
     at,
     expiresAt: sessionExpiry(at),
     authenticatedAt: provenAt(identity, at),
@@ -71,7 +72,7 @@ function provenAt({ authenticatedAt }: ProviderIdentity, at: Date): Date {
 
 async function findOrLinkUser(
   context: UsersContext,
-  identity: ProviderIdentity,
+  { identity, request }: ProviderAnswer,
 ): Promise<number | LinkRefusal> {
   const { database, singleSignOn } = context
   const email = parseEmailAddress(identity.email)
@@ -93,14 +94,15 @@ async function findOrLinkUser(
       mustChangePassword: false,
       createdAt,
     })
-    return linkByEmail(context, { email, accountId, isNew: true })
+    return linkByEmail(context, { email, accountId, request, isNew: true })
   }
-  return linkByEmail(context, { email, accountId, isNew: false })
+  return linkByEmail(context, { email, accountId, request, isNew: false })
 }
 
 interface EmailLink {
   email: string
   accountId: string
+  request: PageRequest
   isNew: boolean
 }
 
@@ -111,7 +113,7 @@ interface EmailLink {
  */
 async function linkByEmail(
   context: UsersContext,
-  { email, accountId, isNew }: EmailLink,
+  { email, accountId, request, isNew }: EmailLink,
 ): Promise<number | LinkRefusal> {
   const { database, now, mailer, publicOrigin, singleSignOn } = context
   const issuerPrefix = `${singleSignOn?.provider.issuer} `
@@ -126,6 +128,7 @@ async function linkByEmail(
     return user
   })
   if (typeof outcome === 'string') return outcome
+  await context.recordSecurityEvent({ type: 'provider.linked', user: outcome, request })
   if (!isNew) mailer.send(providerLinkedEmail(publicOrigin(), outcome, singleSignOn?.name ?? ''))
   return outcome.userId
 }

@@ -116,8 +116,7 @@ async function handleAnswer(context: UsersContext, request: PageRequest, reply: 
       reply.header('set-cookie', sessionCookie(context.publicOrigin(), token))
       return seeOther(reply, returnTo)
     }
-    const userAgent = request.headers['user-agent']
-    const session = await signInByIdentity(context, { identity, userAgent })
+    const session = await signInByIdentity(context, { identity, request })
     if ('token' in session) {
       return completeSignIn(context, { request, reply, session, returnTo, method: 'oidc' })
     }
