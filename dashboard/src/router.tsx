@@ -29,6 +29,14 @@ const workspaceRoute = createRoute({
   component: Shell,
 })
 
+/** Beside the shell of a workspace: the list of all that a person belongs to. */
+const workspacesRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/workspaces',
+  validateSearch: pickTexts(['done'] as const),
+  component: lazyPage(() => import('./pages/workspaces-page.tsx'), 'WorkspacesPage'),
+})
+
 /** The parent of every page that shows one tracker. */
 const trackerRoute = createRoute({
   getParentRoute: () => workspaceRoute,
@@ -162,6 +170,7 @@ const notificationsRoute = createRoute({
 
 export const router = createRouter({
   routeTree: rootRoute.addChildren([
+    workspacesRoute,
     workspaceRoute.addChildren([
       startRoute,
       ...[approvalsRoute, proposalRoute, policyRoute, auditRoute],

@@ -36,14 +36,16 @@ const NONCE_BYTES = 16
 
 /**
  * The React app: one document for every page below /w/:workspace, for members of the workspace, and
- * its scripts and styles, which browsers may keep because their names change with their content.
+ * for the list of a person's workspaces; and its scripts and styles, which browsers may keep because their names change with their content.
  */
 export function appRoutes(app: ServiceApp, context: DashboardContext): void {
   app.register(async pages => {
     servePages(pages, context.publicOrigin)
-    const handler = forSignedIn(context, visit => sendDocument(context, visit))
+    const handler = forSignedIn(context, visit => sendToMember(context, visit))
     pages.get('/w/:workspace', SIGNED_IN, handler)
     pages.get('/w/:workspace/*', SIGNED_IN, handler)
+    const workspaces = forSignedIn(context, async visit => sendDocument(visit))
+    pages.get('/workspaces', SIGNED_IN, workspaces)
   })
   app.register(async assets => {
     assets.register(fastifyStatic, {
@@ -62,12 +64,16 @@ export function appRoutes(app: ServiceApp, context: DashboardContext): void {
 }
 
 /** A stranger gets the same 404 as for a workspace that does not exist. */
-async function sendDocument(
+async function sendToMember(
   { database }: DashboardContext,
-  { user, request, reply }: SignedInRequest,
+  visit: SignedInRequest,
 ): Promise<unknown> {
-  const { workspace: workspaceId } = readPathParameters(request.params, 'workspace')
-  await requireRole(database, user, { workspaceId, action: 'view_events' })
+  const { workspace: workspaceId } = readPathParameters(visit.request.params, 'workspace')
+  await requireRole(database, visit.user, { workspaceId, action: 'view_events' })
+  return sendDocument(visit)
+}
+
+function sendDocument({ reply }: SignedInRequest): string {
   const styleNonce = randomBytes(NONCE_BYTES).toString('base64')
   for (const [name, value] of Object.entries(pageHeaders({ app: { styleNonce } }))) {
     reply.header(name, value)

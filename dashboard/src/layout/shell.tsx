@@ -19,6 +19,7 @@ import { approvalCountQuery } from '../approvals/approval-api.ts'
 import { PageSkeleton } from '../components/page-skeleton.tsx'
 import { useTimeZone } from '../components/time.tsx'
 import { ConnectionNotice } from './connection-notice.tsx'
+import { HomeLink } from './home-link.tsx'
 import {
   NAVIGATION,
   NAVIGATION_GROUPS,
@@ -80,16 +81,7 @@ function Header({ isMenuOpen, onMenu }: { isMenuOpen: boolean; onMenu: () => voi
           size="sm"
           aria-label={isMenuOpen ? 'Close the menu' : 'Open the menu'}
         />
-        <Anchor
-          href="/workspaces"
-          fw={650}
-          c="var(--color-text)"
-          underline="never"
-          className="home"
-        >
-          <Mark />
-          Signalbox
-        </Anchor>
+        <HomeLink />
         <Text truncate c="dimmed" visibleFrom="xs">
           {workspace.name}
         </Text>
@@ -256,23 +248,5 @@ function ThemeSwitch() {
         setColorScheme(value === 'light' || value === 'dark' ? value : 'auto')
       }}
     />
-  )
-}
-
-/** `design/mark.svg` in the colors of the scheme. */
-function Mark() {
-  return (
-    <svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
-      <rect width="32" height="32" rx="8" fill="var(--color-action)" />
-      <circle cx="16" cy="10" r="4.5" fill="var(--color-action-text)" />
-      <circle
-        cx="16"
-        cy="22"
-        r="3.5"
-        fill="none"
-        stroke="var(--color-action-text)"
-        strokeWidth="2"
-      />
-    </svg>
   )
 }

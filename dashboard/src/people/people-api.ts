@@ -85,3 +85,23 @@ export function usePeopleChange(workspace: string, onDone: () => void, isLeaving
     },
   })
 }
+
+export const myInvitationsQuery = infiniteQueryOptions({
+  queryKey: ['invitations'],
+  queryFn: ({ signal, pageParam: page }) =>
+    call('GET /invitations', { params: {}, query: { page }, signal }),
+  initialPageParam: 1,
+  getNextPageParam: nextPageOf,
+})
+
+/** Opens the new workspace once it exists. */
+export function useWorkspaceCreation(onDone: (workspace: number) => void) {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn: (name: string) => call('POST /workspaces', { params: {}, body: { name } }),
+    onSuccess: async ({ id }) => {
+      await client.invalidateQueries({ queryKey: ['workspaces'] })
+      onDone(id)
+    },
+  })
+}

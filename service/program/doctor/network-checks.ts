@@ -129,7 +129,7 @@ async function checkOpenidProvider({ settings, now }: DoctorContext): Promise<Fi
     return error(
       check,
       `${issuer} cannot be used as an OpenID provider (${providerErrorCode(failure)}).`,
-      'Set SIGNALBOX_OIDC_ISSUER to the `issuer` of its /.well-known/openid-configuration, exactly.',
+      'Set SIGNALBOX_OIDC_ISSUER to the issuer in its /.well-known/openid-configuration.',
     )
   }
 }

@@ -17,10 +17,9 @@ const ENTRY = {
 it('adds, disables and enables an ad account', async test => {
   const service = await startTestService(test)
   const { client } = await createTestUser(service)
-  await client.get('/workspaces')
-  const { path: start } = await client.submit({ action: '/workspaces', fields: { name: 'Shop' } })
-  const [, workspaceId] = /^\/w\/(\d+)\/start$/.exec(start) ?? []
-  const path = `${SESSION_API_PATH}/workspaces/${workspaceId}/ad-accounts`
+  const workspaces = `${SESSION_API_PATH}/workspaces`
+  const { body: workspace } = await client.call('POST', workspaces, { body: { name: 'Shop' } })
+  const path = `${workspaces}/${workspace.id}/ad-accounts`
   const { body: added } = await client.call('POST', path, { body: ENTRY })
   const { platform_account_id: number, currency, time_zone: zone } = added
   assert.deepEqual([number, currency, zone], ['1234567890', 'EUR', 'Europe/Berlin'])

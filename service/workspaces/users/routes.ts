@@ -3,6 +3,7 @@ import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import { acceptsHtml, servePages } from '../../runtime/pages/serve-pages.ts'
 import { emailLinkRoutes } from './email-link-routes.ts'
 import { invitationRoutes } from './invitation-routes.ts'
+import { movedPageRoutes } from './moved-page-routes.ts'
 import { PUBLIC, readLastWorkspace, requireSignIn, seeOther } from './page-visit.ts'
 import { passkeyRoutes } from './passkey-routes.ts'
 import { profileRoutes } from './profile-routes.ts'
@@ -11,10 +12,9 @@ import { sessionRoutes } from './session-routes.ts'
 import { signInRoutes, socialRoutes } from './sign-in-routes.ts'
 import { singleSignOnRoutes } from './single-sign-on/routes.ts'
 import type { UsersContext } from './users-context.ts'
-import { workspaceRoutes } from './workspace-routes.ts'
 import { listMemberships } from './workspace-store.ts'
 
-/** Sign-in, account and workspace pages (only passkeys need JavaScript) and the dashboard's API. */
+/** Sign-in and account pages (only passkeys need JavaScript) and the dashboard's API. */
 export function userRoutes(app: ServiceApp, context: UsersContext): void {
   app.register(async pages => {
     servePages(pages, context.publicOrigin)
@@ -26,7 +26,7 @@ export function userRoutes(app: ServiceApp, context: UsersContext): void {
     secondFactorRoutes(pages, context)
     passkeyRoutes(pages, context)
     profileRoutes(pages, context)
-    workspaceRoutes(pages, context)
+    movedPageRoutes(pages)
     invitationRoutes(pages, context)
   })
   rootRoute(app, context)

@@ -57,7 +57,7 @@ it('signs up, verifies the email and creates a workspace on a phone', async test
   await checkPage()
 
   await fill(page, { Name: 'Shop of Ada' })
-  await page.getByRole('button', { name: 'Create workspace' }).click()
+  await page.getByRole('button', { name: 'Create the workspace' }).click()
   await page.getByRole('heading', { name: 'Start', level: 1 }).waitFor()
   await checkPage()
   assert.deepEqual(messages, [])

@@ -97,7 +97,7 @@ export function createIdentityProvider(options: ProviderOptions): IdentityProvid
   }
 }
 
-/** Beyond the check that the sign-in is later than the request: how old it may be at the exchange. */
+/** How old the sign-in may be at the exchange; it must be later than the request anyway. */
 const FRESH_SECONDS = 600
 
 /** Reads and checks the provider's metadata. Throws when its issuer is another one. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { Notices } from './page-links.ts'
+import { Notices } from './notices.ts'
 
 const NOTICES = new Notices({ saved: 'It is saved.', removed: 'It is removed.' })
 
