@@ -226,7 +226,7 @@ function readSource(owner: UntrustedObject): unknown {
 const ZERO_ID = /^0{8}-(?:0{4}-){3}0{12}$/
 /** `TC_PRIVACY` of Commanders Act: 1 is an opt-out. A site can choose another separator. */
 const COMMANDERS_ACT = /^([01])@\d{3}/
-const COMMANDERS_ACT_NAME = /^TC_PRIVACY/i
+const COMMANDERS_ACT_NAME = /(?:^|[^a-z])tc[-_. ]?privacy/i
 /** Of US Privacy strings, `TC_PRIVACY`, gcs, GPP and TC strings. */
 const CODE_START = /^(1[yn-]|[01][@!|*]|0{8}-|G1|D[A-Z]|C[A-Z])/i
 const ID_NAME = /(id|uuid|guid|hash|token|stamp)$/i

@@ -168,13 +168,21 @@ function isName(value: unknown): boolean {
 const LOCALE = /^[a-z]{2}[-_][A-Z]{2}$/
 
 /** `{ad_storage: {default: false, update: true}}`, as the Google tag keeps its states. */
-export function toStateMember({ parent }: Place, member: Member): Member {
+export function toStateMember({ parent, path }: Place, member: Member): Member {
   const isOfMode = parent?.subject?.startsWith('ad_') === true
   const isState = isOfMode && /^(?:default|update)$/.test(member.name)
   const isOfLanguage = parent !== null && !isOfAll(parent) && LOCALE.test(member.name)
   if (isState || isOfLanguage) return { ...member, meaning: findMeaning('value') }
+  const isOfAds = parent?.subject === 'advertising' && ADS_PATH.test(path)
+  if (isOfAds && UNSUBSCRIBED.test(member.name)) {
+    return { ...member, meaning: findMeaning('opted_out') }
+  }
   return isBranded(member) ? { ...member, meaning: { ...member.meaning, canGrant: true } } : member
 }
+
+/** `ads: {unsubscribed: true}`; marketing may be that by email. */
+const ADS_PATH = /(?:^|[._])(?:ads?|advert\w*|retargeting)$/i
+const UNSUBSCRIBED = /^(?:is_?)?unsubscribed?$/i
 
 /** `{cg_marketing: 1, cg_essential: 1, cg_stats: 0}`: a word before all categories names no part. */
 function isBranded({ name, meaning, owner }: Member): boolean {

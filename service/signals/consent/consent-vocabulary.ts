@@ -127,7 +127,7 @@ const WORDS: Record<WordKind, string> = {
     cookiehub cookiefirst cookiescript cookieconsent cookielaw uc usercentrics cc wp moove klaro
     borlabs didomi iub iubenda truste trustarc osano termly tealium ketch transcend securiti
     sourcepoint sp hs hubspot ss squarespace shopify wix gtm gtag ccm axeptio quantcast iabtcf
-    set pi dg offsite viewed
+    set pi dg offsite viewed send sending forward forwarded forwarding
     current latest last final browser device app site web website header headers navigator
     setting settings option options bool boolean new opt privacy california us usa
     uk eu eea ca va co ct national universal based this that should may can only granular display
@@ -173,7 +173,7 @@ export const REFUSAL_STEM = toStem(
   odmaw odrzuc odwol odvol odbij zamit nepovol nesouhlas nesuhlas neprijat niezgod wycof wylacz
   negad negat deneg bloquea bloquee blockier bloccat desactiv desativ deaktiv disattiv deshabilit
   disabilit gesperrt untersagt verboten retirad retiree ritirat ingetrokken uitgeschakel elutasit
-  respins reddedil reddet afslaa afsla zamiet keeld atteik noraid atsisak atmest nesutik zavrn
+  respins reddedil reddet afslaa afsla zamiet keeld atteik noraid atsisak atmest nesuti[kn] zavrn
   zavrac hafna rebutj tolak ditolak penolakan tuchoi
   hylat hylkaa kielt kiell otkaz отказ отклон отозв запре деактив
     неактив

@@ -15,7 +15,10 @@ it('creates, shows and lists an event, and hashes its email here', async test =>
   const digest = createHash('sha256').update('jane@example.com').digest('hex')
   assert.match(dry.stdout, new RegExp(`"em": "${digest}"`))
   assert.doesNotMatch(dry.stdout, /jane/i)
-  assert.match(dry.stdout, /✓ The service would store it\.\nNothing was sent\. Not checked, .+: consent categories of/)
+  assert.match(
+    dry.stdout,
+    /✓ The service would store it\.\nNothing was sent\. Not checked, .+: consent categories of/,
+  )
   const created = await run(['events', 'create', ...PURCHASE, ...given])
   assert.deepEqual(created, { code: 0, stdout: '✓ order-1 is stored.\n', stderr: '' })
   const again = await run(['events', 'create', ...PURCHASE, ...given, '--json'])

@@ -67,7 +67,10 @@ it('counts what is past the window of the platform', async test => {
   assert.equal(code, 6)
   assert.match(stdout, /^.+old\.ndjson: 5 lines checked, nothing was sent\.\n/)
   assert.match(stdout, / 3 {2}would be stored\n +2 {2}of these are past the window/)
-  assert.match(stdout, / 2 {2}would be refused\n[\s\S]*line 5 {2}The line is not JSON\.\nNot checked, .+\n$/)
+  assert.match(
+    stdout,
+    / 2 {2}would be refused\n[\s\S]*line 5 {2}The line is not JSON\.\nNot checked, .+\n$/,
+  )
   assert.match(stderr, /^1\/5 /)
 })
 
