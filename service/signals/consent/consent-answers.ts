@@ -48,7 +48,8 @@ const YES_ALONE = 'consent consented in g t an aan'
 const NO = `denied deny denies no n false off disable disabled inactive deactivated reject
   rejected rejects rejection refuse refused refusal decline declined declines withdraw
   withdrawn withdrawal revoke revoked disallow disallowed block blocked prohibit prohibited
-  forbid forbidden restricted limited objected disagree disagreed dissent dissented unauthorized unauthorised
+  forbid forbidden restricted limited objected disagree disagreed dissent dissented unauthorized
+  unauthorised
   unchecked deselected nothing 0 nope non nein nie niet nej nei nee ei ne hayir hayır nem nao
   necessaryonly minimal minimum restrict limit notarget notrack noads nomarketing
   d f aus uit nu οχι 不可

@@ -184,7 +184,7 @@ export function toStateMember({ parent, path }: Place, member: Member): Member {
 const ADS_PATH = /(?:^|[._])(?:ads?|advert\w*|retargeting)$/i
 const UNSUBSCRIBED = /^(?:is_?)?unsubscribed?$/i
 
-/** `{cg_marketing: 1, cg_essential: 1, cg_stats: 0}`: a word before all categories names no part. */
+/** `{cg_marketing: 1, cg_essential: 1, cg_stats: 0}`: a word before all of them names no part. */
 function isBranded({ name, meaning, owner }: Member): boolean {
   if (meaning.subject !== 'advertising' || meaning.isNegative || meaning.canGrant) return false
   const [, brand, rest] = BRANDED.exec(name) ?? []

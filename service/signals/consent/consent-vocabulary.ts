@@ -73,7 +73,8 @@ const WORDS: Record<WordKind, string> = {
     refusal reject rejected rejects rejecting rejection disallow disallowed disable disabled block
     blocked blocking prevent prevented forbid forbidden prohibit prohibited limit limited limits
     restrict restricted restriction exclude excluded suppress suppressed disagree disagreed
-    deactivated inactive necessaryonly dissent dissents dissented remove removed withheld filter filtered filters`,
+    deactivated inactive necessaryonly dissent dissents dissented remove removed withheld
+    filter filtered filters`,
   withdrawal: `withdraw withdrawn withdrawal withdrew revoke revoked revocation objected
     objection objections opposed opposition withdrawals revocations`,
   channel: `email emails mail mails mailing mailings sms mms push notification notifications
@@ -89,7 +90,8 @@ const WORDS: Record<WordKind, string> = {
     products improvement content geolocation location unclassified uncategorized misc hosting
     session sessions error errors crash heatmap heatmaps abtest testing anonymous order orders
     shipping package feedback survey surveys review reviews quality monitoring engagement search
-    adblocker adblock shipment shipments parcel courier affiliates crm cdp bigdata mobile payment payments
+    adblocker adblock shipment shipments parcel courier affiliates crm cdp bigdata mobile
+    payment payments
     card camera microphone contacts
     delivery
     calendar photos bluetooth tec ana nec func perf stat needed`,
@@ -106,14 +108,16 @@ const WORDS: Record<WordKind, string> = {
     carrier discount network variant variants experiment served fired sent connected linked synced
     installed revenue cpm ctr roas reach
     views before
-    coupon team budget handle username nickname spend cost list tax currency sku duration translation translations
+    coupon team budget handle username nickname spend cost list tax currency sku duration
+    translation translations
     interest interests`,
   interface: `banner notice popup prompt dialog widget button modal page ui sdk script cmp api
     debug mandatory locked readonly editable hidden collapsed expanded loaded ready initialized
     pending preview closed opened`,
   inert: `adfree adgroup conversionvalue redaction redact redacted passthrough double
     frequency
-    capping wait revocable withdrawable requirement requirements mspa default preferred previous previously former formerly old socialshare`,
+    capping wait revocable withdrawable requirement requirements mspa default preferred previous
+    previously former formerly old socialshare`,
   law: `gdpr ccpa cpra dsgvo rgpd avg lgpd vcdpa cpa ctdpa ucpa tdpsa ocpa njdpa usp usprivacy usnat
     gpp tcf iab dma pipl pdpa popia appi kvkk pipeda dpdpa`,
   container: `types category categories categoria categorias cat cats group groups purpose purposes

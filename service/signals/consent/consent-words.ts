@@ -256,8 +256,8 @@ const ACCEPTING_WORD = new RegExp(
 const CONSENT_LIST = /(?:consents?|cookies?) (?:categories|cats|purposes|groups|scopes|types)$/
 
 /**
- * `customer_consents` lists those of a person. `consent_history` and `expired_consents` list others,
- * `consents` may be a log, and `cookies` all that there are.
+ * `customer_consents` lists those of a person. `consent_history` and `expired_consents` list
+ * others, `consents` may be a log, and `cookies` all that there are.
  */
 export function isListOfConsents(name: string): boolean {
   if (/^(?:consents?|cookies?)$/i.test(name)) return false
@@ -268,8 +268,10 @@ export function isListOfConsents(name: string): boolean {
 }
 
 const CONSENTS = /^(?:consents?|cookies?|permissions?|preferences?|choices?|selections?)$/
-const NOT_IN_FORCE =
-  /^(?:pending|expired|updated|changed|deleted|cleared|missing|new|invalid|archived|failed|unknown)$/
+const NOT_IN_FORCE = new RegExp(
+  '^(?:pending|expired|updated|changed|deleted|cleared|missing|new|invalid|archived|failed|' +
+    'unknown)$',
+)
 
 /** What a name lists, by its words: what was accepted, what was rejected, or either. */
 export function findList(

@@ -14,8 +14,8 @@ const platforms = known.select([known.default.name])
 export const NOT_CHECKED = ['consent_categories', 'settings', 'withdrawals', 'stored_events']
 
 export const NOT_CHECKED_NOTE =
-  'Not checked, because only the service knows them: consent categories of the tracker, settings of ' +
-  'the service, withdrawals, and events stored before.\n'
+  'Not checked, because only the service knows them: consent categories of the tracker, settings ' +
+  'of the service, withdrawals, and events stored before.\n'
 
 /** What the service would do with an event, by its own rules. */
 export function checkEvent(event: EventBody, now: Date): EventCheck {
