@@ -65,7 +65,7 @@ it('checks rows by the rules of the API and stores nothing', async test => {
   assert.deepEqual(rows, [])
 })
 
-it('checks and imports by the categories of the tracker and the settings of the service', async test => {
+it('checks and imports by the categories of the tracker and by settings', async test => {
   const { service, owner, path, post } = await openImports(test, { additionalConsentProvider: 89 })
   const changed = { consent_categories: { 'ads-eu': 'advertising', stats: 'other' } }
   assert.equal((await owner.client.call('PATCH', path, { body: changed })).status, 204)
