@@ -1,4 +1,3 @@
-// Runs alone: an open transaction in any database of the server keeps index pages from reuse.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
@@ -47,13 +46,11 @@ async function expireAll({ database, clock }: TestService): Promise<void> {
 }
 
 /**
- * Vacuums until every deleted row is gone. A page of an index that became empty is used again only
- * when every transaction of the server, whatever its database, began after that: a transaction that
- * stayed open beside this test made `sessions` grow by 17 pages a month, from 622,592 to 1,318,912
- * bytes. An analyze that autovacuum started by itself may still
+ * Vacuums until every deleted row is gone. An analyze that autovacuum started by itself may still
  * see rows that were just deleted, and a vacuum beside it removes none of them.
  */
-async function vacuum({ database }: TestService): Promise<void> {
+async function vacuum(service: TestService): Promise<void> {
+  const { database } = service
   const client = await database.pool.connect()
   let report = ''
   const read = (notice: Error | { message?: string | undefined }) => {
@@ -70,6 +67,24 @@ async function vacuum({ database }: TestService): Promise<void> {
   }
   client.off('notice', read)
   client.release()
+  await endOlderTransactions(service)
+}
+
+/**
+ * Waits until every transaction of the server began after the vacuum. The next vacuum gives back the
+ * pages of indexes that this one emptied only then, whatever the database of the transaction: one
+ * that another test kept open made `sessions` grow by 17 pages a month.
+ */
+async function endOlderTransactions({ database: { pool } }: TestService): Promise<void> {
+  const { rows } = await pool.query('select pg_current_xact_id()::xid::text as id')
+  await waitUntil('every earlier transaction of the server has ended', async () => {
+    const older = await pool.query(
+      `select from pg_stat_activity where pid <> pg_backend_pid()
+         and (age(backend_xid) >= age($1::xid) or age(backend_xmin) >= age($1::xid))`,
+      [rows[0].id],
+    )
+    return older.rowCount === 0
+  })
 }
 
 /** Bytes of each table with its indexes, and of all payload partitions together. */
