@@ -46,6 +46,60 @@ it('loses no event when a shard is moved under load', { skip }, async test => {
   test.diagnostic(summarizeLoad(load))
 })
 
+it('loses no event when a tracker gets a shard and a node of its own', { skip }, async test => {
+  const { service, trackers } = await serviceWithTrackers(test)
+  const [large] = trackers as [ProvisionedTracker]
+  const { pool } = service.database
+  const from = await findTrackerPort(service, large.trackerId)
+  const to = cluster.ports.slice(1).find(port => port !== from) as number
+  await allowOutputPlugin(service.connectionString)
+  const load = startEventLoad(service, trackers)
+  await pause(1_000)
+  const { rows } = await pool.query(
+    `select isolate_tenant_to_new_shard('event_keys', $1::uuid, 'CASCADE',
+       shard_transfer_mode => 'auto') as shard`,
+    [large.trackerId],
+  )
+  const { shard } = rows[0]
+  await pool.query(
+    `select citus_move_shard_placement($1::bigint, '127.0.0.1', $2::integer, '127.0.0.1',
+       $3::integer, shard_transfer_mode => 'auto')`,
+    [shard, from, to],
+  )
+  await pause(1_000)
+  await load.end()
+  assert.equal(await findTrackerPort(service, large.trackerId), to)
+  const { rows: ranges } = await pool.query(
+    `select shardminvalue = shardmaxvalue as is_alone from pg_dist_shard where shardid = $1`,
+    [shard],
+  )
+  assert.deepEqual(ranges, [{ is_alone: true }])
+  const others = await Promise.all(
+    trackers.slice(1).map(({ trackerId }) => findTrackerPort(service, trackerId)),
+  )
+  assert.deepEqual(others, [from, to, to])
+  assert.deepEqual([...load.refused.values()].flat(), [])
+  await assertStoredOnce(service, load)
+  test.diagnostic(summarizeLoad(load))
+})
+
+/** On each server that has the list: 15.20 does, and refuses libraries that are not in it. */
+async function allowOutputPlugin(connectionString: string): Promise<void> {
+  for (const port of cluster.ports) {
+    const url = Object.assign(new URL(connectionString), { port: String(port) }).href
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    const known = await client.query(
+      `select from pg_settings where name = 'output_plugin_libraries'`,
+    )
+    if (known.rowCount === 1) {
+      await client.query(`alter system set output_plugin_libraries = 'pgoutput', 'citus'`)
+      await client.query('select pg_reload_conf()')
+    }
+    await client.end()
+  }
+}
+
 it('loses no event when a node is added and shards are rebalanced', { skip }, async test => {
   const { service, trackers } = await serviceWithTrackers(test)
   const load = startEventLoad(service, trackers)
