@@ -271,6 +271,11 @@ export const TESTED: readonly TestedBlock[] = [
 
 export const UNTESTED: readonly UntestedBlock[] = [
   {
+    page: `${OPERATIONS}/monitoring.md`,
+    begins: "curl -s -H 'Accept: application/openmetrics-text'",
+    coveredBy: 'service/program/metrics/open-metrics.test.ts',
+  },
+  {
     page: 'README.md',
     begins: 'npm ci\nnpm start',
     coveredBy: 'this test starts the program of `npm start`; npm ci needs a registry',

@@ -6,6 +6,7 @@ import {
 } from '@signalbox/contract/alerts.ts'
 import { DESTINATION_STATUSES } from '@signalbox/contract/destinations.ts'
 import { SEND_OUTCOMES, UNAVAILABLE_CAUSES } from '@signalbox/contract/reasons.ts'
+import { findActiveTraceId } from '../../runtime/tracing/tracer.ts'
 import { singleFlight } from '../../runtime/util/load-cache.ts'
 import type { CircuitCounts } from '../../signals/delivery/circuit-breaker.ts'
 import type { DestinationStatusChange } from '../../signals/delivery/delivery-context.ts'
@@ -21,6 +22,7 @@ import {
   createGauge,
   createHistogram,
   createLabelCounter,
+  createTracedHistogram,
   type MetricsRegistry,
 } from './metrics-registry.ts'
 
@@ -46,7 +48,7 @@ export function registerDeliveryMetrics(registry: MetricsRegistry): DeliveryMete
     'signalbox_deliveries_settled_total',
     STATUS_TRANSITIONS.sent.filter(status => status !== 'sent'),
   )
-  const settleDurations = createHistogram(
+  const observeSettlement = createTracedHistogram(
     registry,
     'signalbox_delivery_settle_duration_seconds',
     STORE_SECONDS_BUCKETS,
@@ -65,7 +67,7 @@ export function registerDeliveryMetrics(registry: MetricsRegistry): DeliveryMete
   const errors = createCounter(registry, 'signalbox_delivery_errors_total')
   return {
     onSettled: (settlements, seconds) => {
-      settleDurations.observe(seconds)
+      observeSettlement(seconds, findActiveTraceId())
       for (const { status } of settlements) if (status !== 'sent') countSettled(status)
     },
     onClaimed: seconds => claimDurations.observe(seconds),
@@ -141,7 +143,7 @@ function registerSendMetrics(
     'signalbox_platform_request_events_total',
     SEND_OUTCOMES,
   )
-  const durations = createHistogram(
+  const observeDuration = createTracedHistogram(
     registry,
     'signalbox_platform_request_duration_seconds',
     PLATFORM_SECONDS_BUCKETS,
@@ -150,7 +152,7 @@ function registerSendMetrics(
     async send(connection, events) {
       const start = performance.now()
       const answer = await platform.send(connection, events)
-      durations.observe((performance.now() - start) / 1_000)
+      observeDuration((performance.now() - start) / 1_000, findActiveTraceId())
       countRequest(answer.outcome)
       countEvents(answer.outcome, events.length)
       return answer

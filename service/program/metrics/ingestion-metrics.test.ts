@@ -25,7 +25,7 @@ function figuresUnderTest() {
 it('has one series per operation, method and status', async () => {
   const { onAnswered, shown } = figuresUnderTest()
   assert.deepEqual(await shown(), [])
-  const answered = { operation: 'createEvent', method: 'POST', seconds: 0.25 }
+  const answered = { operation: 'createEvent', method: 'POST', seconds: 0.25, traceId: null }
   onAnswered({ ...answered, status: 202 })
   onAnswered({ ...answered, status: 202 })
   onAnswered({ ...answered, status: 503 })
@@ -41,7 +41,7 @@ it('has one series per operation, method and status', async () => {
 it('has one series for all unknown paths', async () => {
   const { onAnswered, shown } = figuresUnderTest()
   for (const method of ['GET', 'PROPFIND', 'UNLOCK', 'M-SEARCH']) {
-    onAnswered({ operation: null, method, status: 404, seconds: 1 })
+    onAnswered({ operation: null, method, status: 404, seconds: 1, traceId: null })
   }
   assert.deepEqual(await shown(), [
     'signalbox_http_request_duration_seconds_count{operation="none",method="any",status="404"} 4',
@@ -78,8 +78,8 @@ async function shown(registry: MetricsRegistry, name: RegExp): Promise<string[]>
 it('counts new events and duplicates separately, and the sizes of commits', async () => {
   const registry = createMetricsRegistry()
   const onCommitted = registerCommitMetrics(registry)
-  onCommitted({ eventCount: 40, newCount: 37, seconds: 0.5 })
-  onCommitted({ eventCount: 1, newCount: 1, seconds: 0.25 })
+  onCommitted({ eventCount: 40, newCount: 37, seconds: 0.5, traceId: null })
+  onCommitted({ eventCount: 1, newCount: 1, seconds: 0.25, traceId: null })
   assert.deepEqual(await shown(registry, /^signalbox_events_total/), [
     'signalbox_events_total{result="accepted"} 38',
     'signalbox_events_total{result="duplicate"} 3',

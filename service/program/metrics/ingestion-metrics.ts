@@ -6,6 +6,7 @@ import {
   createGauge,
   createHistogram,
   createLabelCounter,
+  createTracedHistogram,
   type MetricsRegistry,
 } from './metrics-registry.ts'
 
@@ -21,18 +22,14 @@ const UNMATCHED_ROUTE = { operation: 'none', method: 'any' }
 export function registerHttpMetrics(
   registry: MetricsRegistry,
 ): (request: CompletedRequest) => void {
-  const durations = createHistogram(
+  const observe = createTracedHistogram(
     registry,
     'signalbox_http_request_duration_seconds',
     REQUEST_SECONDS_BUCKETS,
   )
-  const series = new Map<string, ReturnType<typeof durations.labels>>()
-  return ({ operation, method, status, seconds }) => {
+  return ({ operation, method, status, seconds, traceId }) => {
     const route = operation === null ? UNMATCHED_ROUTE : { operation, method }
-    const key = `${route.operation} ${route.method} ${status}`
-    const known = series.get(key) ?? durations.labels({ ...route, status })
-    series.set(key, known)
-    known.observe(seconds)
+    observe(seconds, traceId, { ...route, status })
   }
 }
 
@@ -59,16 +56,16 @@ export function registerCommitMetrics(registry: MetricsRegistry): (group: Commit
     'duplicate',
   ])
   const sizes = createHistogram(registry, 'signalbox_commit_events', EVENTS_BUCKETS)
-  const durations = createHistogram(
+  const observeDuration = createTracedHistogram(
     registry,
     'signalbox_commit_duration_seconds',
     COMMIT_SECONDS_BUCKETS,
   )
-  return ({ eventCount, newCount, seconds }) => {
+  return ({ eventCount, newCount, seconds, traceId }) => {
     countEvents('accepted', newCount)
     countEvents('duplicate', eventCount - newCount)
     sizes.observe(eventCount)
-    durations.observe(seconds)
+    observeDuration(seconds, traceId)
   }
 }
 

@@ -6,8 +6,9 @@ import {
   Histogram,
   type MetricObject,
   Registry,
+  type RegistryContentType,
 } from 'prom-client'
-import type { MetricsPage } from '../../runtime/http/metrics-server.ts'
+import type { MetricsFormat, MetricsPage } from '../../runtime/http/metrics-server.ts'
 import { type LabelOf, METRICS, type MetricName, type NamesOf } from './metric-table.ts'
 
 /** The metrics of one thread. There is no global registry, so a test can have two. */
@@ -19,6 +20,8 @@ export type MetricsSnapshot = MetricObject[]
 /** A registry with the metrics of the process: memory, CPU, event loop, files. */
 export function createMetricsRegistry(): MetricsRegistry {
   const registry = new Registry()
+  // The library refuses exemplars in any other; the page is rendered from copies in either format.
+  registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE as never)
   collectDefaultMetrics({ register: registry })
   for (const name of SUMS_NAMED_AS_COUNTERS) registry.removeSingleMetric(name)
   return registry
@@ -30,19 +33,63 @@ const SUMS_NAMED_AS_COUNTERS = ['handles', 'requests', 'resources'].map(
 )
 
 /** All current values in the text format of Prometheus. */
-export async function renderMetrics(registry: MetricsRegistry): Promise<MetricsPage> {
-  return { contentType: registry.contentType, text: await registry.metrics() }
+export function renderMetrics(registry: MetricsRegistry): Promise<MetricsPage> {
+  return renderMetricsOfThreads(registry, [])
 }
 
-/** The same page for several threads: this one and others. */
+/** The page of several threads, this one and others, in the format that the scraper asks for. */
 export async function renderMetricsOfThreads(
   registry: MetricsRegistry,
   others: readonly MetricsSnapshot[],
+  format: MetricsFormat = 'prometheus',
 ): Promise<MetricsPage> {
-  if (others.length === 0) return renderMetrics(registry)
-  const { contentType } = registry
   const own = setAggregators(await registry.getMetricsAsJSON())
-  return { contentType, text: await AggregatorRegistry.aggregate([own, ...others]).metrics() }
+  const contentType = CONTENT_TYPES[format]
+  const all = [own, ...others].map(metrics => metrics.map(one => nameFamily(one, format)))
+  const page: Registry<RegistryContentType> = AggregatorRegistry.aggregate(all)
+  page.setContentType(contentType)
+  if (format === 'openmetrics') await addExemplars(page, all)
+  return { contentType, text: await page.metrics() }
+}
+
+/** In OpenMetrics a family of counters has no `_total`, and the library adds it to each sample. */
+function nameFamily(metric: MetricObject, format: MetricsFormat): MetricObject {
+  const isNamed = format === 'openmetrics' && String(metric.type) === 'counter'
+  return isNamed ? { ...metric, name: metric.name.replace(/_total$/, '') } : metric
+}
+
+const CONTENT_TYPES: Record<MetricsFormat, RegistryContentType> = {
+  prometheus: Registry.PROMETHEUS_CONTENT_TYPE,
+  openmetrics: Registry.OPENMETRICS_CONTENT_TYPE,
+}
+
+/** What the types of the library leave out. */
+interface ExemplarValue {
+  metricName?: string
+  labels: Record<string, string | number>
+  exemplar?: { timestamp: number } | null
+}
+
+function valuesOf(metric: MetricObject): ExemplarValue[] {
+  return (metric as unknown as { values: ExemplarValue[] }).values
+}
+
+/** Those of the last observation in any thread, which the sum over threads leaves out. */
+async function addExemplars(
+  page: Pick<Registry, 'getMetricsAsJSON'>,
+  threads: readonly MetricsSnapshot[],
+): Promise<void> {
+  const keyOf = ({ metricName, labels }: ExemplarValue) => JSON.stringify([metricName, labels])
+  const latest = new Map<string, ExemplarValue['exemplar']>()
+  for (const value of threads.flat().flatMap(valuesOf)) {
+    const known = latest.get(keyOf(value))
+    if (value.exemplar && value.exemplar.timestamp >= (known?.timestamp ?? 0))
+      latest.set(keyOf(value), value.exemplar)
+  }
+  if (latest.size === 0) return
+  for (const value of (await page.getMetricsAsJSON()).flatMap(valuesOf)) {
+    value.exemplar = latest.get(keyOf(value)) ?? null
+  }
 }
 
 /** What another thread adds to the page, without the metrics of the whole process. */
@@ -99,6 +146,37 @@ export function createGauge<Name extends NamesOf<'gauge'>>(
   options: MetricOptions<Gauge<LabelOf<Name>>> = {},
 ): Gauge<LabelOf<Name>> {
   return new Gauge<LabelOf<Name>>({ ...describe(registry, name), ...options })
+}
+
+/** Observes a duration. The trace that it belongs to becomes an exemplar of its bucket. */
+type ObserveTraced<Label extends string> = (
+  seconds: number,
+  traceId: string | null,
+  labels?: Record<Label, string | number>,
+) => void
+
+/**
+ * A histogram with exemplars, each with the ID of a trace and nothing else. Without a trace, an
+ * observation goes straight to its series.
+ */
+export function createTracedHistogram<Name extends NamesOf<'histogram'>>(
+  registry: MetricsRegistry,
+  name: Name,
+  buckets: number[],
+): ObserveTraced<LabelOf<Name>> {
+  const options = { ...describe(registry, name), buckets, enableExemplars: true }
+  const histogram = new Histogram<string>(options)
+  const series = new Map<string, ReturnType<typeof histogram.labels>>()
+  return (seconds, traceId, labels = {} as never) => {
+    if (traceId !== null) {
+      histogram.observe({ labels, value: seconds, exemplarLabels: { trace_id: traceId } })
+      return
+    }
+    const key = Object.values(labels).join(' ')
+    const known = series.get(key) ?? histogram.labels(labels)
+    series.set(key, known)
+    known.observe(seconds)
+  }
 }
 
 export function createHistogram<Name extends NamesOf<'histogram'>>(

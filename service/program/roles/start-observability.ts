@@ -1,7 +1,7 @@
 import { countPending } from '../../agents/proposals/action-list-store.ts'
 import {
-  type MetricsPage,
   type MetricsServer,
+  type MetricsServerOptions,
   startMetricsServer,
 } from '../../runtime/http/metrics-server.ts'
 import { findTracesUrl } from '../../runtime/settings/operation-settings.ts'
@@ -71,8 +71,8 @@ export async function startMetrics(
   }))
   registerPendingActionMetrics(registry, () => countPending(database))
   let threads = async (): Promise<MetricsSnapshot[]> => []
-  const server = await listen(context, async () =>
-    renderMetricsOfThreads(registry, await threads()),
+  const server = await listen(context, async format =>
+    renderMetricsOfThreads(registry, await threads(), format),
   )
   const url = `http://${formatUrlHost(context.settings.metricsHost)}:${server.port}/metrics`
   const addThreads = (snapshots: typeof threads) => {
@@ -83,7 +83,7 @@ export async function startMetrics(
 
 async function listen(
   context: RoleContext,
-  page: () => Promise<MetricsPage>,
+  page: MetricsServerOptions['page'],
 ): Promise<MetricsServer> {
   const { settings, logger } = context
   const host = settings.metricsHost

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { type MetricsPage, startMetricsServer } from './metrics-server.ts'
+import {
+  type MetricsPage,
+  type MetricsServerOptions,
+  startMetricsServer,
+} from './metrics-server.ts'
 
 const PAGE: MetricsPage = { contentType: 'text/plain; version=0.0.4', text: 'up 1\n' }
 
-async function serverUnderTest(test: TestContext, page: () => Promise<MetricsPage>) {
+async function serverUnderTest(test: TestContext, page: MetricsServerOptions['page']) {
   const server = await startMetricsServer({ host: '127.0.0.1', port: 0, page })
   test.after(() => server.close())
   return `http://127.0.0.1:${server.port}`
@@ -18,6 +22,25 @@ it('returns 200 with the content type of the page', async test => {
     assert.equal(response.headers.get('content-type'), PAGE.contentType)
     assert.equal(response.headers.get('cache-control'), 'no-store')
     assert.equal(await response.text(), PAGE.text)
+  }
+})
+
+it('answers in OpenMetrics when the scraper prefers it', async test => {
+  const url = await serverUnderTest(test, async format => ({ contentType: format, text: '' }))
+  const openmetrics = 'application/openmetrics-text'
+  for (const [accept, format] of [
+    ['', 'prometheus'],
+    ['*/*', 'prometheus'],
+    ['text/plain', 'prometheus'],
+    [openmetrics, 'openmetrics'],
+    [`${openmetrics};version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.5,*/*;q=0.1`, 'openmetrics'],
+    [`text/plain;q=0.9, ${openmetrics};q=0.2`, 'prometheus'],
+    [`${openmetrics};q=0`, 'prometheus'],
+    [`${openmetrics};version=2.0.0`, 'prometheus'],
+  ] as const) {
+    const { headers } = await fetch(`${url}/metrics`, { headers: { accept } })
+    assert.equal(headers.get('content-type'), format, accept)
+    assert.equal(headers.get('vary'), 'accept')
   }
 })
 

@@ -9,11 +9,14 @@ export interface MetricsPage {
   text: string
 }
 
+/** The text format of Prometheus, or OpenMetrics, which has exemplars. */
+export type MetricsFormat = 'prometheus' | 'openmetrics'
+
 export interface MetricsServerOptions {
   host: string
   port: number
-  /** Renders the page; concurrent scrapes share one rendering. */
-  page: () => Promise<MetricsPage>
+  /** Renders the page; concurrent scrapes share one rendering for each format. */
+  page: (format: MetricsFormat) => Promise<MetricsPage>
 }
 
 export interface MetricsServer {
@@ -31,10 +34,13 @@ const CONNECTIONS_MAX = 32
  * `/metrics`, but restarting the process does not help. Throws Node's error when it cannot listen.
  */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
-  const page = singleFlight(options.page)
+  const pages: Record<MetricsFormat, () => Promise<MetricsPage>> = {
+    prometheus: singleFlight(() => options.page('prometheus')),
+    openmetrics: singleFlight(() => options.page('openmetrics')),
+  }
   const server = createServer(
     { requestTimeout: REQUEST_MILLISECONDS_MAX, connectionsCheckingInterval: 1_000 },
-    (request, response) => void respond(page, request, response),
+    (request, response) => void respond(pages, request, response),
   )
   server.maxConnections = CONNECTIONS_MAX
   server.listen({ host: options.host, port: options.port })
@@ -44,8 +50,8 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
 }
 
 async function respond(
-  page: () => Promise<MetricsPage>,
-  { method, url = '' }: IncomingMessage,
+  pages: Record<MetricsFormat, () => Promise<MetricsPage>>,
+  { method, url = '', headers: { accept = '' } }: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   // Scrapes are too rare for keep-alive, and an open connection delays the shutdown.
@@ -61,11 +67,28 @@ async function respond(
     return
   }
   try {
-    const { contentType, text } = await page()
-    response.writeHead(200, { ...headers, 'content-type': contentType }).end(text)
+    const { contentType, text } = await pages[chooseFormat(accept)]()
+    const vary = { vary: 'accept', 'content-type': contentType }
+    response.writeHead(200, { ...headers, ...vary }).end(text)
   } catch {
     response.writeHead(500, plain).end('The metrics could not be read.\n')
   }
+}
+
+const OPENMETRICS = 'application/openmetrics-text'
+
+/** OpenMetrics when it is named, and not behind `text/plain`: Prometheus sends a quality for each. */
+function chooseFormat(accept: string): MetricsFormat {
+  const wanted = accept.split(',').map(range => {
+    const [type = '', ...parameters] = range.split(';').map(part => part.trim().toLowerCase())
+    const quality = parameters.find(part => part.startsWith('q='))?.slice(2)
+    const version = parameters.find(part => part.startsWith('version='))?.slice('version='.length)
+    return { type, quality: Number(quality ?? 1), isKnown: version === undefined || version < '2' }
+  })
+  const qualityOf = (type: string) =>
+    Math.max(0, ...wanted.filter(one => one.type === type && one.isKnown).map(one => one.quality))
+  const open = qualityOf(OPENMETRICS)
+  return open > 0 && open >= qualityOf('text/plain') ? 'openmetrics' : 'prometheus'
 }
 
 async function closeServer(server: Server): Promise<void> {

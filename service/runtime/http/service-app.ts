@@ -31,6 +31,7 @@ import {
   type SentResponse,
 } from './request-log.ts'
 import { ShortRoad } from './short-road.ts'
+import { findTraceId } from './trace-requests.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -83,6 +84,8 @@ export interface CompletedRequest {
   method: string
   status: number
   seconds: number
+  /** Of its span; null unless the span is exported. */
+  traceId: string | null
 }
 
 /**
@@ -229,10 +232,12 @@ interface RoutedRequest {
 }
 
 function describeCompletedRequest(
-  { method, routeOptions }: RoutedRequest,
+  request: RoutedRequest,
   { statusCode, elapsedTime }: SentResponse,
 ): CompletedRequest {
+  const { method, routeOptions } = request
   const { operationId } = routeOptions.config as RouteConfig
   const operation = operationId ?? routeOptions.url ?? null
-  return { operation, method, status: statusCode, seconds: elapsedTime / 1_000 }
+  const traceId = findTraceId(request)
+  return { operation, method, status: statusCode, seconds: elapsedTime / 1_000, traceId }
 }

@@ -4,13 +4,20 @@ import type { RouteConfig, ServiceApp } from './service-app.ts'
 /** A supervisor asks them every few seconds. */
 const UNTRACED = new Set<string | undefined>(['/livez', '/readyz'])
 
+const spans = new WeakMap<object, Span>()
+
+/** The trace of a request; null unless it is exported. */
+export function findTraceId(request: object): string | null {
+  const ref = spans.get(request)?.ref
+  return ref?.isSampled ? ref.traceId : null
+}
+
 /**
  * Makes a span of each request to a route, under the `traceparent` of its caller. Its attributes
  * name the route by its pattern, because paths contain IDs, and the request by its own ID, which
  * the caller and the log have as well.
  */
 export function traceRequests(app: ServiceApp, tracer: Tracer): void {
-  const spans = new WeakMap<object, Span>()
   const begin = (request: TracedRequest) => {
     const { routeOptions, method, headers, id } = request
     const { url: route } = routeOptions

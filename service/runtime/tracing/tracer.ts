@@ -84,3 +84,9 @@ export function runInSpan<Result>(work: ActiveWork, run: () => Result): Result {
 export function findActiveWork(): ActiveWork | null {
   return active.getStore() ?? null
 }
+
+/** The trace of the code that runs now; null unless it is exported. */
+export function findActiveTraceId(): string | null {
+  const ref = findActiveWork()?.span.ref
+  return ref?.isSampled ? ref.traceId : null
+}

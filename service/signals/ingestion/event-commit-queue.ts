@@ -2,7 +2,7 @@ import type { Database } from '../../runtime/db/database.ts'
 import type { StoreNodes } from '../../runtime/db/store-nodes.ts'
 import type { ServiceLogger } from '../../runtime/http/service-app.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
-import type { Tracer } from '../../runtime/tracing/tracer.ts'
+import { findActiveTraceId, type Tracer } from '../../runtime/tracing/tracer.ts'
 import type { StoreActivity } from '../delivery/destination-queue-store.ts'
 import type { DestinationRouteCache } from '../delivery/plan-store.ts'
 import type { ErasureKeyProvider } from '../events/person-identifiers.ts'
@@ -60,6 +60,8 @@ export interface CommittedGroup {
   /** Events that are not duplicates. */
   newCount: number
   seconds: number
+  /** Of the span of the commit; null unless it is exported. */
+  traceId: string | null
 }
 
 type CommitFunction = ReturnType<typeof createEventCommitter>
@@ -74,7 +76,7 @@ function measureCommits(
     const outcomes = await commit(drafts)
     const newCount = outcomes.filter(({ isNew }) => isNew).length
     const seconds = (performance.now() - start) / 1_000
-    onCommitted({ eventCount: drafts.length, newCount, seconds })
+    onCommitted({ eventCount: drafts.length, newCount, seconds, traceId: findActiveTraceId() })
     return outcomes
   }
 }

@@ -1,6 +1,6 @@
 import { isStoreUnavailable, StoreTimeout } from '../../runtime/db/database-errors.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
-import { findActiveWork, type Span, type Tracer } from '../../runtime/tracing/tracer.ts'
+import { findActiveWork, runInSpan, type Span, type Tracer } from '../../runtime/tracing/tracer.ts'
 import { rejectAfter } from '../../runtime/util/wait.ts'
 import type { CommitOutcome } from './commit-events.ts'
 import type { EventDraft } from './event-draft.ts'
@@ -220,7 +220,7 @@ export class CommitTracer {
         attributes: { 'db.system.name': 'postgresql', 'db.operation.batch.size': drafts.length },
       })
       try {
-        const outcomes = await commit(drafts)
+        const outcomes = await runInSpan({ span, trackerId: null }, () => commit(drafts))
         for (const [index, draft] of drafts.entries()) {
           this.#linkEvent(draft, { commit: span, isNew: outcomes[index]?.isNew === true })
         }
