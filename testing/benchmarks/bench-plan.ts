@@ -13,6 +13,7 @@ export const BENCH_NAMES = [
   'retention',
   'export',
   'growth',
+  'store-settings',
   'citus',
   'first-minute',
   'peer',

@@ -77,6 +77,16 @@ it('commits measures what PostgreSQL spends on an event, and stores all of them'
   }
 })
 
+it('store-settings compares a filled store with a new one under each setting', () => {
+  const size = ['--history', '2000', '--interval', '25600']
+  const { status, stdout, stderr } = bench('store-settings', ...size, ...TINY)
+  assert.equal(stderr, '')
+  assert.equal(status, 0)
+  for (const name of ['the base', 'shared_buffers', 'wal_compression', 'fillfactor 70']) {
+    assert.match(stdout, new RegExp(`^${name}.* 25,600 +[1-9][\\d,]* +[\\d.]+ +[1-9]`, 'm'))
+  }
+})
+
 it('workers measures bare HTTP, serve with each number of workers, and npm start', () => {
   const load = ['--connections', '4', '--workers', '1,2']
   const { status, stdout, stderr } = bench('workers', ...load, ...TINY)

@@ -24,6 +24,7 @@ import { measurePeer } from './peer.ts'
 import { readBenchCommand } from './read-bench-command.ts'
 import { formatResultsEntry } from './report-format.ts'
 import { measureRetention, reportRetention } from './retention.ts'
+import { measureStoreSettings } from './store-settings.ts'
 import { measureWorkers } from './workers.ts'
 
 /**
@@ -47,6 +48,7 @@ const BENCHMARKS: Record<BenchName, (plan: BenchPlan, closers: Closers) => Promi
     retention: async (plan, closers) => reportRetention(await measureRetention(plan, closers)),
     export: measureExport,
     growth: async (plan, closers) => reportGrowth(await measureGrowth(plan, closers)),
+    'store-settings': measureStoreSettings,
     'first-minute': async (_plan, closers) => measureFirstMinute(closers),
     peer: measurePeer,
     citus: async (plan, closers) => reportCitus(await measureCitus(plan, closers)),

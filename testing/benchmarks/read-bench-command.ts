@@ -33,11 +33,12 @@ for load:
   --trackers N,N       numbers of trackers that send in turn (1,100,10000)
   --duplicates P,P     percentages of repeated requests (0,10,100)
   --soak-minutes M     duration of npm start at half of its largest load; 0 skips it (30)
-for fresh and growth:
+for fresh, growth and store-settings:
   --history N,N        events already in the store (0,1000000,10000000)
   --minutes M          duration of each load; for growth, the limit of each interval (3)
+for growth and store-settings:
+  --interval N         events accepted between two checkpoints (200000)
 for growth:
-  --interval N         events accepted and delivered between two checkpoints (200000)
   --failures N         failed deliveries that a replay selects from (100000)
 for delivery:
   --scenario NAME      run only one of ${DELIVERY_SCENARIOS.join(', ')} (all)
