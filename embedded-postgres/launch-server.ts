@@ -119,9 +119,9 @@ interface ServerArgumentsInput {
 async function buildServerArguments(input: ServerArgumentsInput): Promise<string[]> {
   const settings = {
     ...SETTINGS,
+    wal_compression: (await canCompressWithLz4(input)) ? 'lz4' : 'off',
     ...input.changes,
     port: String(input.port),
-    wal_compression: (await canCompressWithLz4(input)) ? 'lz4' : 'off',
   }
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 }
