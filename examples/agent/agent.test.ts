@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { createInstallation, runProgram } from '../../testing/fixtures/program.ts'
@@ -13,6 +14,10 @@ Every agent was connected, decided on and disconnected.
 `
 
 const REFUSED_REFRESH = /^\[mcp-sdk\] OAuth "invalid_grant" /
+
+it('the page of the example shows what it prints', () => {
+  assert.ok(readFileSync(join(import.meta.dirname, 'README.md'), 'utf8').includes(TOLD))
+})
 
 it('every official client connects with one URL and an approval, and executes approved changes', async test => {
   const place = createInstallation(test)

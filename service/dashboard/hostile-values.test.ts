@@ -1,17 +1,8 @@
 // Full run only: some four thousand requests, to every operation of the dashboard.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BROWSER_ACTION_OPERATIONS } from '@signalbox/contract/session/action-operations.ts'
-import { BROWSER_AGENT_OPERATIONS } from '@signalbox/contract/session/agent-operations.ts'
-import { DESTINATION_OPERATIONS } from '@signalbox/contract/session/destination-operations.ts'
-import { EVENT_OPERATIONS } from '@signalbox/contract/session/event-operations.ts'
-import { ISSUE_OPERATIONS } from '@signalbox/contract/session/issue-operations.ts'
-import { KEY_OPERATIONS } from '@signalbox/contract/session/key-operations.ts'
-import { PRIVACY_OPERATIONS } from '@signalbox/contract/session/privacy-operations.ts'
-import { REPORT_OPERATIONS } from '@signalbox/contract/session/report-operations.ts'
 import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
-import { TRACKER_OPERATIONS } from '@signalbox/contract/session/tracker-operations.ts'
-import { PEOPLE_OPERATIONS } from '@signalbox/contract/session/user-operations.ts'
+import { SESSION_OPERATIONS } from '@signalbox/contract/session/session-operations.ts'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
@@ -29,14 +20,10 @@ interface Operation {
   schema: { body?: ObjectSchema; querystring?: ObjectSchema }
 }
 
-/** Without those that end the session of the test. */
-const OPERATIONS = (
-  [
-    ...[...PEOPLE_OPERATIONS, ...BROWSER_AGENT_OPERATIONS, ...BROWSER_ACTION_OPERATIONS],
-    ...[...TRACKER_OPERATIONS, ...KEY_OPERATIONS, ...EVENT_OPERATIONS, ...ISSUE_OPERATIONS],
-    ...[...DESTINATION_OPERATIONS, ...PRIVACY_OPERATIONS, ...REPORT_OPERATIONS],
-  ] as readonly Operation[]
-).filter(({ config }) => !config.operationId.startsWith('end'))
+/** Without those that end the session of the test, and the stream, which does not end. */
+const OPERATIONS = (SESSION_OPERATIONS as readonly Operation[]).filter(
+  ({ config: { operationId } }) => !operationId.startsWith('end') && operationId !== 'watchEvents',
+)
 
 const HOSTILE_TEXTS = [
   ...['%00', '%ED%A0%80', '%FF', '%1b[31m', '%27%3B%20drop%20table%20events%3B--', '%25', '_'],

@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BROWSER_ACTION_OPERATIONS } from '@signalbox/contract/session/action-operations.ts'
-import { BROWSER_AGENT_OPERATIONS } from '@signalbox/contract/session/agent-operations.ts'
-import { DESTINATION_OPERATIONS } from '@signalbox/contract/session/destination-operations.ts'
-import { EVENT_OPERATIONS } from '@signalbox/contract/session/event-operations.ts'
-import { KEY_OPERATIONS } from '@signalbox/contract/session/key-operations.ts'
-import { NOTIFICATION_OPERATIONS } from '@signalbox/contract/session/notification-operations.ts'
-import { PRIVACY_OPERATIONS } from '@signalbox/contract/session/privacy-operations.ts'
 import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
-import { TRACKER_OPERATIONS } from '@signalbox/contract/session/tracker-operations.ts'
-import { PEOPLE_OPERATIONS } from '@signalbox/contract/session/user-operations.ts'
+import { SESSION_OPERATIONS } from '@signalbox/contract/session/session-operations.ts'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
 import { startTestService, type TestService } from '../../testing/fixtures/service.ts'
 
@@ -22,19 +14,9 @@ interface Operation {
   schema: { body?: object; response: object }
 }
 
-const OPERATIONS: readonly Operation[] = [
-  ...PEOPLE_OPERATIONS,
-  ...NOTIFICATION_OPERATIONS,
-  ...BROWSER_AGENT_OPERATIONS,
-  ...BROWSER_ACTION_OPERATIONS,
-  ...TRACKER_OPERATIONS,
-  ...KEY_OPERATIONS,
-  ...EVENT_OPERATIONS,
-  ...DESTINATION_OPERATIONS,
-  ...PRIVACY_OPERATIONS,
-]
+const OPERATIONS: readonly Operation[] = SESSION_OPERATIONS
 
-it('returns 422 for an unknown member in the body of each operation of people', async test => {
+it('returns 422 for an unknown member in the body of each operation of the dashboard', async test => {
   const service = await startTestService(test)
   const { owner } = await openDashboardWorkspace(service)
   const withBody = OPERATIONS.filter(({ schema }) => schema.body !== undefined)
