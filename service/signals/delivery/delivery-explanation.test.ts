@@ -67,7 +67,11 @@ it('uses full sentences for every status, with and without a platform message', 
 })
 
 it('is repeated word for word in the README and in the example of getEvent', () => {
-  const accepted = { status: 'accepted', attemptCount: 1, attemptIds: ['1'] } as const
+  const accepted: Partial<StoredDelivery> = {
+    status: 'accepted',
+    attemptCount: 1,
+    attemptIds: ['1'],
+  }
   const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
   for (const text of [readme, JSON.stringify(GET_EVENT_EXAMPLES)]) {
     const said = [...text.matchAll(/"explanation": ?"(The platform accepted [^"]*)"/g)]
