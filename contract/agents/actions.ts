@@ -187,7 +187,9 @@ export const PolicyEvidence = named(
     }),
     changed_week_minor: Type.Integer(),
     changed_month_minor: Type.Integer(),
-    stopped_minor: Type.Integer({ description: 'Of the active spend, by a pause.' }),
+    stopped_minor: Type.Integer({
+      description: 'Of the active spend, by a pause or a lower budget.',
+    }),
     actions_today: Type.Integer({ description: 'Number of actions executed earlier on this day.' }),
     evaluated_at: timestamp('When the policy was applied.'),
   }),

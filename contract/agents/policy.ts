@@ -106,8 +106,8 @@ const growthMembers = {
       minimum: 0,
       maximum: 100,
       description:
-        'Pausing more of the active budgets in 7 days, or the last one, counts as pausing the ' +
-        'whole ad account.',
+        'Pausing or lowering more of the active budgets in 7 days, or pausing the last one, ' +
+        'counts as pausing the whole ad account.',
     }),
   ),
 }

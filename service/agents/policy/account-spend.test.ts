@@ -35,10 +35,15 @@ const change = (type: PlannedChange['type'], id: string, budget?: number): Plann
 }
 const pause = (id: string) => change('pause', id)
 
-function spendOf(recent: (PlannedChange & { isDone: boolean })[] = [], pauses = NO_PAUSES) {
-  return new AccountSpend({ entities: ACCOUNT, recent, pauses })
+function spendOf(
+  recent: (PlannedChange & { isDone: boolean })[] = [],
+  pauses = NO_PAUSES,
+  decreases = NO_DECREASES,
+) {
+  return new AccountSpend({ entities: ACCOUNT, recent, pauses, decreases })
 }
 const NO_PAUSES: { key: string; stoppedMinor: number }[] = []
+const NO_DECREASES: { key: string; beforeMinor: number }[] = []
 
 it('counts what a pause stops, at any level', () => {
   const stopped = (id: string) => spendOf().changeOf(pause(id))?.stoppedMinor
@@ -79,8 +84,28 @@ it('adds what agents paused before, as long as it is paused', () => {
     { key: 'campaign 30', stoppedMinor: 7_000 },
     { key: 'campaign 10', stoppedMinor: 5_000 },
   ]
-  const { pausedMinor } = spendOf([], pauses).changeOf(pause('20')) ?? {}
-  assert.equal(pausedMinor, 7_000, 'campaign 10 was resumed')
+  const { earlierMinor } = spendOf([], pauses).changeOf(pause('20')) ?? {}
+  assert.equal(earlierMinor, 7_000, 'campaign 10 was resumed')
+})
+
+it('adds what earlier changes of the proposal stop, once', () => {
+  const older = [{ key: 'campaign 10', stoppedMinor: 5_000 }]
+  const spend = spendOf([], older)
+  spend.add(change('decrease_budget', '10', 4_000))
+  spend.add(pause('10'))
+  const { stoppedMinor, earlierMinor, activeMinor } = spend.changeOf(pause('21')) ?? {}
+  assert.deepEqual([stoppedMinor, earlierMinor, activeMinor], [2_000, 5_000, 3_000])
+})
+
+it('adds what agents took from budgets that are still lower', () => {
+  const decreases = [
+    { key: 'campaign 10', beforeMinor: 9_000 },
+    { key: 'ad_set 21', beforeMinor: 1_500 },
+    { key: 'campaign 99', beforeMinor: 9_000 },
+  ]
+  const { stoppedMinor, earlierMinor } =
+    spendOf([], [], decreases).changeOf(change('decrease_budget', '10', 3_000)) ?? {}
+  assert.deepEqual([stoppedMinor, earlierMinor], [2_000, 4_000], 'ad set 21 was raised since')
 })
 
 it('adds the earlier increases and resumes of a proposal to the total', () => {
@@ -98,6 +123,6 @@ function pick(found: ReturnType<AccountSpend['changeOf']>) {
 }
 
 it('knows nothing about an account with too many entities', () => {
-  const spend = new AccountSpend({ entities: null, recent: [], pauses: [] })
+  const spend = new AccountSpend({ entities: null, recent: [], pauses: [], decreases: [] })
   assert.equal(spend.changeOf(pause('10')), null)
 })

@@ -5,10 +5,10 @@ import { entityKey, type PlannedChange, parentKey } from './budget-in-motion.ts'
 export interface SpendChange {
   /** What the account spends before it. */
   activeMinor: number
-  /** What a pause stops. */
+  /** What a pause or a lower budget stops. */
   stoppedMinor: number
-  /** What agents paused in the last 7 days and is still paused. */
-  pausedMinor: number
+  /** What agents stopped in the last 7 days and is still stopped. */
+  earlierMinor: number
   /** Nothing is active after it. */
   stopsLast: boolean
   /** The daily budgets together after it, if every earlier increase and resume is made. */
@@ -28,35 +28,49 @@ export interface RecentPause {
   stoppedMinor: number
 }
 
+/** The budget of an active entity before an agent first lowered it in the last 7 days. */
+export interface RecentDecrease {
+  key: string
+  beforeMinor: number
+}
+
 export interface SpendInput {
   /** Every entity of the ad account as read from the platform; null if they are too many. */
   entities: readonly EntityState[] | null
   /** Changes that the platform may not have shown yet, oldest first. */
   recent: readonly RecentChange[]
   pauses: readonly RecentPause[]
+  decreases: readonly RecentDecrease[]
 }
 
 /**
  * The spending of one ad account while changes are evaluated one after the other. Any of them may
- * still fail or be rejected: a pause is compared with the least that the account could spend, a
- * raise with the most. So two pauses that are evaluated together cannot both leave the other one.
+ * still fail or be rejected: what stops spending is compared with the least that the account could
+ * spend, a raise with the most. So two pauses that are evaluated together cannot both leave the
+ * other one.
  */
 export class AccountSpend {
   #least: readonly EntityState[]
   #most: readonly EntityState[]
+  /** Stopped by earlier changes of the proposal. */
+  #proposedMinor = 0
   readonly #isKnown: boolean
-  readonly #pauses: readonly RecentPause[]
+  /** Before the proposal, by `entityKey`. */
+  readonly #paused: ReadonlyMap<string, number>
+  readonly #loweredMinor: number
 
-  constructor({ entities, recent, pauses }: SpendInput) {
+  constructor({ entities, recent, pauses, decreases }: SpendInput) {
     this.#isKnown = entities !== null
     this.#least = entities ?? []
     this.#most = entities ?? []
-    this.#pauses = pauses
     for (const change of recent) this.#apply(change, change.isDone)
+    this.#paused = listStillPaused(this.#least, pauses)
+    this.#loweredMinor = sumStillLower(this.#least, decreases)
   }
 
   /** Counts a change whose turn it was and that is not blocked. */
   add(change: PlannedChange): void {
+    this.#proposedMinor += this.#stoppedBy(change)
     this.#apply(change, false)
   }
 
@@ -64,33 +78,59 @@ export class AccountSpend {
   changeOf(change: PlannedChange): SpendChange | null {
     if (!this.#isKnown) return null
     const before = sumActiveSpend(this.#least)
-    const paused = change.type === 'pause' ? applyChange(this.#least, change) : this.#least
-    const after = sumActiveSpend(paused)
+    const after = spendsLess(change) ? sumActiveSpend(applyChange(this.#least, change)) : before
     const total = sumActiveSpend(this.#most).minor
     const totalAfter = sumActiveSpend(applyChange(this.#most, change)).minor
     return {
       activeMinor: before.minor,
       stoppedMinor: before.minor - after.minor,
-      pausedMinor: this.#sumStillPaused(change),
+      earlierMinor: this.#proposedMinor + this.#loweredMinor + this.#sumPausedExcept(change),
       stopsLast: before.leaves > 0 && after.leaves === 0,
       totalAfterMinor: totalAfter,
       raisesTotal: totalAfter > total,
     }
   }
 
-  #sumStillPaused({ target }: PlannedChange): number {
-    const byKey = new Map(this.#pauses.map(({ key, stoppedMinor }) => [key, stoppedMinor]))
-    byKey.delete(entityKey(target))
-    return this.#least
-      .filter(({ status }) => status === 'paused')
-      .reduce((sum, entity) => sum + (byKey.get(entityKey(entity)) ?? 0), 0)
+  #stoppedBy(change: PlannedChange): number {
+    if (!spendsLess(change)) return 0
+    const after = applyChange(this.#least, change)
+    return sumActiveSpend(this.#least).minor - sumActiveSpend(after).minor
+  }
+
+  #sumPausedExcept({ target }: PlannedChange): number {
+    const sum = this.#paused.values().reduce((total, minor) => total + minor, 0)
+    return sum - (this.#paused.get(entityKey(target)) ?? 0)
   }
 
   #apply(change: PlannedChange, isDone: boolean): void {
-    const spendsLess = change.type === 'pause' || change.type === 'decrease_budget'
-    if (isDone || change.type === 'pause') this.#least = applyChange(this.#least, change)
-    if (isDone || !spendsLess) this.#most = applyChange(this.#most, change)
+    if (isDone || spendsLess(change)) this.#least = applyChange(this.#least, change)
+    if (isDone || !spendsLess(change)) this.#most = applyChange(this.#most, change)
   }
+}
+
+function listStillPaused(
+  entities: readonly EntityState[],
+  pauses: readonly RecentPause[],
+): Map<string, number> {
+  const paused = new Set(entities.filter(({ status }) => status === 'paused').map(entityKey))
+  const still = pauses.filter(({ key }) => paused.has(key))
+  return new Map(still.map(({ key, stoppedMinor }) => [key, stoppedMinor]))
+}
+
+function sumStillLower(
+  entities: readonly EntityState[],
+  decreases: readonly RecentDecrease[],
+): number {
+  const byKey = new Map(decreases.map(({ key, beforeMinor }) => [key, beforeMinor]))
+  return entities.reduce((sum, entity) => {
+    const { daily_budget_minor: budget } = entity
+    const before = byKey.get(entityKey(entity))
+    return budget === null || before === undefined ? sum : sum + Math.max(0, before - budget)
+  }, 0)
+}
+
+function spendsLess({ type }: PlannedChange): boolean {
+  return type === 'pause' || type === 'decrease_budget'
 }
 
 function applyChange(

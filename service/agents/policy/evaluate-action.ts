@@ -13,7 +13,7 @@ import {
   type BudgetContext,
   computeMoneyChange,
   findExceededLimits,
-  findWholeAccountPause,
+  findWholeAccountStop,
   largestPercent,
   type MoneyChange,
   type Usage,
@@ -131,7 +131,7 @@ function wholeAccountReasons(
   { policy, spend }: PolicyInput,
 ): PolicyReason[] {
   if (target.type === 'ad_account') return [APPROVAL_REASONS.wholeAccount()]
-  const reason = type === 'pause' ? findWholeAccountPause(spend, policy.limits) : null
+  const reason = findWholeAccountStop(type, spend, policy.limits)
   return reason === null ? [] : [reason]
 }
 

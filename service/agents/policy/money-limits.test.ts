@@ -7,7 +7,7 @@ import type { SpendChange } from './account-spend.ts'
 import {
   computeMoneyChange,
   findExceededLimits,
-  findWholeAccountPause,
+  findWholeAccountStop,
   largestPercent,
   NO_AMOUNT_LIMITS,
   type Usage,
@@ -159,19 +159,27 @@ it('limits one daily budget absolutely, and by what it was at the connection', (
 })
 
 it('counts pauses that stop the account as one of the whole account', () => {
+  let type: 'pause' | 'decrease_budget' | 'increase_budget' = 'pause'
   const codeOf = (spend: Partial<SpendChange> | null, percent: number | null = 50) => {
     const limits = { ...DEFAULT_POLICY.limits, active_spend_percent_max: percent }
-    return findWholeAccountPause(spend && { ...NOTHING_STOPPED, ...spend }, limits)?.code ?? null
+    const change = spend && { ...NOTHING_STOPPED, ...spend }
+    return findWholeAccountStop(type, change, limits)?.code ?? null
   }
   assert.equal(codeOf({ stoppedMinor: 5_000 }), null)
   assert.equal(codeOf({ stoppedMinor: 5_001 }), 'whole_account')
   assert.equal(codeOf({ stoppedMinor: 9_999 }, null), null)
   // 70 % of what was spent before agents paused 4,000 of it.
-  const again = { activeMinor: 6_000, pausedMinor: 4_000, stoppedMinor: 3_000 }
+  const again = { activeMinor: 6_000, earlierMinor: 4_000, stoppedMinor: 3_000 }
   assert.equal(codeOf(again), 'whole_account')
-  assert.equal(codeOf({ ...again, pausedMinor: 0, activeMinor: 10_000 }), null)
+  assert.equal(codeOf({ ...again, earlierMinor: 0, activeMinor: 10_000 }), null)
   assert.equal(codeOf({ stopsLast: true }, null), 'whole_account')
   assert.equal(codeOf(null, null), 'whole_account')
   // A pause of what spends nothing stops nothing.
-  assert.equal(codeOf({ pausedMinor: 9_999, stoppedMinor: 0 }), null)
+  assert.equal(codeOf({ earlierMinor: 9_999, stoppedMinor: 0 }), null)
+  type = 'decrease_budget'
+  assert.equal(codeOf(again), 'whole_account')
+  assert.equal(codeOf(null), 'whole_account')
+  assert.equal(codeOf(null, null), null)
+  type = 'increase_budget'
+  assert.equal(codeOf(again), null)
 })

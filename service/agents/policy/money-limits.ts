@@ -193,16 +193,21 @@ function findExceededCeilings(
   return reasons
 }
 
-/** Why a pause counts as one of the whole ad account; null if it does not. */
-export function findWholeAccountPause(
+/**
+ * Why a pause or a lower budget counts as a pause of the whole ad account; null if it does not. Only
+ * a pause can stop the last active entity.
+ */
+export function findWholeAccountStop(
+  type: ActionSubmission['type'],
   spend: SpendChange | null,
   { active_spend_percent_max: percentMax }: PolicyLimits,
 ): PolicyReason | null {
+  if (type !== 'pause' && (type !== 'decrease_budget' || percentMax === null)) return null
   if (spend === null) return APPROVAL_REASONS.spendUnknown()
-  const { stopsLast, stoppedMinor, pausedMinor, activeMinor } = spend
+  const { stopsLast, stoppedMinor, earlierMinor, activeMinor } = spend
   if (stopsLast) return APPROVAL_REASONS.lastActive()
-  const stopped = stoppedMinor + pausedMinor
-  const total = activeMinor + pausedMinor
+  const stopped = stoppedMinor + earlierMinor
+  const total = activeMinor + earlierMinor
   if (percentMax === null || stoppedMinor === 0 || stopped * PERCENT <= percentMax * total) {
     return null
   }

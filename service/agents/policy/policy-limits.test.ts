@@ -71,11 +71,11 @@ function randomStep({ pick, integer }: SeededRandom): Plan['steps'][number] {
   }
 }
 
-const SPEND = { activeMinor: 1_000, stoppedMinor: 0, pausedMinor: 0, stopsLast: false }
+const SPEND = { activeMinor: 1_000, stoppedMinor: 0, earlierMinor: 0, stopsLast: false }
 const SPENDS = [
   { ...SPEND, totalAfterMinor: 1_500, raisesTotal: true },
   { ...SPEND, stoppedMinor: 300, totalAfterMinor: 1_000, raisesTotal: false },
-  { ...SPEND, stoppedMinor: 300, pausedMinor: 500, totalAfterMinor: 1_000, raisesTotal: false },
+  { ...SPEND, stoppedMinor: 300, earlierMinor: 500, totalAfterMinor: 1_000, raisesTotal: false },
   { ...SPEND, stoppedMinor: 1_000, stopsLast: true, totalAfterMinor: 1_000, raisesTotal: false },
 ] as const
 
@@ -202,11 +202,11 @@ function assertWithinCeilings(
   if (spend?.raisesTotal) {
     assert.ok(spend.totalAfterMinor <= (limits.account_budget_minor_max ?? Infinity), place)
   }
-  if (action.type !== 'pause') return
-  assert.ok(spend && !spend.stopsLast, place)
-  const { stoppedMinor, pausedMinor, activeMinor } = spend
+  if (action.type === 'pause') assert.ok(spend && !spend.stopsLast, place)
+  if (!spend || (action.type !== 'pause' && action.type !== 'decrease_budget')) return
+  const { stoppedMinor, earlierMinor, activeMinor } = spend
   if (stoppedMinor === 0) return
-  const share = (100 * (stoppedMinor + pausedMinor)) / (activeMinor + pausedMinor)
+  const share = (100 * (stoppedMinor + earlierMinor)) / (activeMinor + earlierMinor)
   assert.ok(share <= (limits.active_spend_percent_max ?? 100), place)
 }
 

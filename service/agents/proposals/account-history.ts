@@ -14,6 +14,7 @@ import {
   type FirstBudgets,
   findConnectionBudgets,
   findDayStartBudgets,
+  findRecentDecreases,
   findRecentPauses,
   findUnseenChanges,
   findUsage,
@@ -23,7 +24,7 @@ import {
 export interface TargetStates {
   entities: readonly EntityState[]
   budgetsInMotion: BudgetsInMotion
-  /** Every entity of the ad account; null if they are too many. Empty if nothing needs them. */
+  /** Every entity of the ad account; null if they are too many. */
   accountEntities: readonly EntityState[] | null
 }
 
@@ -42,8 +43,7 @@ export async function readTargetStates(
   const refs = changes.map(({ target }) => target)
   const entities = await campaigns.readEntities(adAccountId, refs)
   const budgetsInMotion = await readBudgetsInMotion(campaigns, adAccountId, changes)
-  const needsAccount = changes.some(({ type }) => type !== 'decrease_budget')
-  const [account] = needsAccount ? await campaigns.listEntities(adAccountId, 'ad_account', 1) : []
+  const [account] = await campaigns.listEntities(adAccountId, 'ad_account', 1)
   const accountEntities = account ? await campaigns.readRelatedEntities(adAccountId, account) : []
   return { entities, budgetsInMotion, accountEntities }
 }
@@ -88,10 +88,11 @@ export class AccountHistory {
   ): Promise<AccountHistory> {
     const recent = await findUnseenChanges(transaction, day)
     const pauses = await findRecentPauses(transaction, day)
+    const decreases = await findRecentDecreases(transaction, day)
     const entities = targets.accountEntities
     return new AccountHistory(targets, {
       used: await findUsage(transaction, day),
-      spend: new AccountSpend({ entities, recent, pauses }),
+      spend: new AccountSpend({ entities, recent, pauses, decreases }),
       dayStart: await findDayStartBudgets(transaction, day),
       connection: await findConnectionBudgets(transaction, day, targets.entities),
     })

@@ -3,7 +3,7 @@ import type { Transaction } from '../../runtime/db/database.ts'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
 import type { EntityRef } from '../campaigns/campaign-api.ts'
 import { startOfAccountDay } from '../policy/account-formats.ts'
-import type { RecentChange, RecentPause } from '../policy/account-spend.ts'
+import type { RecentChange, RecentDecrease, RecentPause } from '../policy/account-spend.ts'
 import { entityKey } from '../policy/budget-in-motion.ts'
 import type { Usage } from '../policy/money-limits.ts'
 
@@ -202,6 +202,28 @@ export async function findRecentPauses(
     const target = { type, id } as EntityRef
     return { key: entityKey(target), stoppedMinor }
   })
+}
+
+/** The budgets that agents lowered in the last 7 days, as the first such change found each. */
+export async function findRecentDecreases(
+  transaction: Transaction,
+  day: AccountDay,
+): Promise<RecentDecrease[]> {
+  const since = daysBefore(day, WEEK_DAYS)
+  const rows = await selectStartedActions(transaction, { ...day, since })
+    .where('type', '=', 'decrease_budget')
+    .where('status', '<>', 'failed')
+    .where(sql<boolean>`state_before ->> 'status' = 'active'`)
+    .distinctOn(['target_type', 'target_id'])
+    .select(FIRST_BUDGET)
+    .orderBy('target_type')
+    .orderBy('target_id')
+    .orderBy(STARTED_AT)
+    .orderBy('id')
+    .execute()
+  return rows.flatMap(({ type, id, budget }) =>
+    budget === null ? [] : [{ key: entityKey({ type, id } as EntityRef), beforeMinor: budget }],
+  )
 }
 
 /** Longer than from reading the entities to the lock of the account. */
