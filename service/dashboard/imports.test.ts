@@ -50,6 +50,26 @@ it('imports rows as events, counts the outcome of each, and records who did it',
   assert.equal(entry?.actor.id, String(owner.userId))
 })
 
+it('counts each row against the limit of the tracker secret, and lets the rest wait', async test => {
+  let seconds = 0
+  const limits = { trackerRatePerSecond: 2 }
+  const monotonicSeconds = () => seconds
+  const { service, post, list } = await openImports(test, { limits, monotonicSeconds })
+  const { body } = await post('', FILE)
+  const rows = Array.from({ length: 30 }, (_, row) => samplePurchase({ event_id: `row-${row}` }))
+  const first = await post(`/${body.id}/events`, { events: rows })
+  assert.equal(first.status, 200)
+  const later = first.body.results.filter(({ status }: { status: number }) => status === 429)
+  assert.ok(later.length > 0 && later.length < rows.length)
+  assert.ok(later[0].retry_after >= 1)
+  assert.equal((await service.submit(samplePurchase())).status, 429, 'one limit for both')
+  assert.equal((await list())[0].refused, 0, 'a row that waits is not refused')
+  seconds += 60
+  const rest = rows.slice(rows.length - later.length)
+  await post(`/${body.id}/events`, { events: rest.slice(0, 2) })
+  assert.equal((await list())[0].stored, rows.length - later.length + 2)
+})
+
 it('checks rows by the rules of the API and stores nothing', async test => {
   const { service, post } = await openImports(test)
   const denied = samplePurchase({ event_id: 'b', consent: { advertising: 'unknown' } })

@@ -172,7 +172,7 @@ async function store(
 ): Promise<void> {
   let waiting = lines
   let counted = more
-  for (let tries = 0; ; tries += 1) {
+  for (let tries = 0; tries <= TRIES_MAX; tries += 1) {
     const { results } = await call(
       'POST /workspaces/:workspace/trackers/:tracker/imports/:import/events',
       {
@@ -187,12 +187,15 @@ async function store(
       const result = results[index]
       if (result && !asksAgain(result)) note(result, line, { tally, progress })
     }
-    waiting = waiting.filter(isLater)
-    if (waiting.length === 0) return
-    if (tries === TRIES_MAX) throw new Error('The service is busy. Import the file again later.')
+    const later = waiting.filter(isLater)
+    if (later.length === 0) return
+    // A limit on events a second lets some rows through each time.
+    if (later.length < waiting.length) tries = 0
+    waiting = later
     const seconds = Math.max(...results.map(({ retry_after: after = 1 }) => after))
     await new Promise(resolve => setTimeout(resolve, seconds * 1_000))
   }
+  throw new Error('The service is busy. Import the file again later.')
 }
 
 function asksAgain(result: EventResult | undefined): boolean {

@@ -73,16 +73,31 @@ export function batchRoutes(app: ServiceApp, context: BatchContext): void {
   })
 }
 
-/** Accepts the events of a session as those of a back end; each has a result. */
+/**
+ * Accepts the events of a session as those of a back end; each has a result. They count against the
+ * limit of the tracker secret, as those of a batch do.
+ */
 export async function acceptImported(
   context: BatchContext,
-  request: Pick<BatchRequest, 'id' | 'url' | 'log' | 'tracker' | 'ip'>,
+  session: Pick<BatchRequest, 'id' | 'url' | 'log' | 'tracker' | 'ip'>,
   bodies: readonly Record<string, unknown>[],
 ): Promise<EventResult[]> {
-  const platforms = await findTrackerPlatforms(context, request.tracker)
-  const batch = new EventBatch(context, { ...request, browser: null, headers: {} }, platforms)
-  return batch.accept(bodies.map(toBatchEvent))
+  const request = { ...session, browser: null, headers: {} }
+  const batch = new EventBatch(
+    context,
+    request,
+    await findTrackerPlatforms(context, request.tracker),
+  )
+  const count = bodies.length
+  const { taken, refusal } = takeFurtherEvents(context.limits, { request, count }, NO_HEADERS)
+  const events = bodies.map(toBatchEvent)
+  const results = await batch.accept(events.slice(0, taken))
+  if (refusal) for (const event of events.slice(taken)) results.push(batch.refuse(event, refusal))
+  return results
 }
+
+/** Each row has its own wait, so the answer announces none. */
+const NO_HEADERS = { header: () => {} }
 
 function toBatchEvent(body: Record<string, unknown>): BatchEvent {
   const { event_id: id } = body

@@ -23,6 +23,7 @@ import {
   EXPIRY_BATCH_REPORTS,
 } from '../reports/report-expiry-store.ts'
 import {
+  type AgedTable,
   computeRetentionCutoff,
   type DeletedEvents,
   deleteCounts,
@@ -30,6 +31,7 @@ import {
   deleteOldRows,
   detachWeek,
   type EventCursor,
+  OLD_ROWS_MAX,
 } from './retention-store.ts'
 
 export interface EventExpiry {
@@ -46,7 +48,7 @@ export interface ExpiredEventCounts {
   /** Events that were deleted one by one. */
   events: number
   deliveries: number
-  /** Reports, snapshots, resolved alerts and sent counts. */
+  /** Reports, snapshots, resolved alerts, sent counts, imports and states of issues. */
   reports: number
   /** More rows are due: run again without a pause. */
   more: boolean
@@ -65,7 +67,7 @@ const KEY_BATCHES_MAX = 20_000
 
 /**
  * Deletes the data of weeks that ended more than `ledgerMonths` ago: events with their deliveries
- * and counts, reports, snapshots and resolved alerts. Weekly partitions are dropped, so an event
+ * and counts, reports, snapshots, resolved alerts, imports and states of issues. Weekly partitions are dropped, so an event
  * can stay up to six days longer. Lists and totals are exact at all times. Safe to repeat, to
  * interrupt, and to run in several processes. Deletion receipts stay.
  */
@@ -149,17 +151,26 @@ async function expireRowwise(
   return { ...total, more: false }
 }
 
+const IMPORTS: AgedTable = { table: 'imports', column: 'created_at' }
+/** A mute ends with the events that it was about, and the issue is open again. */
+const ISSUE_STATES: AgedTable = { table: 'issue_states', column: 'changed_at' }
+
 async function deleteOldReports(database: Database, cutoffDay: string, batchesMax: number) {
   let rows = 0
   for (let batches = 0; batches < batchesMax; batches += 1) {
     const sent = await deleteSentCounts(database, cutoffDay)
     const reports = await deleteReports(database, cutoffDay)
     const alerts = await deleteResolvedAlerts(database, cutoffDay)
-    rows += sent + reports + alerts
+    const before = new Date(cutoffDay)
+    const imports = await deleteOldRows(database, { ...IMPORTS, before })
+    const states = await deleteOldRows(database, { ...ISSUE_STATES, before })
+    rows += sent + reports + alerts + imports + states
     if (
       sent < EXPIRED_ROWS_MAX &&
       reports < EXPIRY_BATCH_REPORTS &&
-      alerts < EXPIRY_BATCH_REPORTS
+      alerts < EXPIRY_BATCH_REPORTS &&
+      imports < OLD_ROWS_MAX &&
+      states < OLD_ROWS_MAX
     ) {
       return { rows, more: false }
     }
@@ -213,13 +224,15 @@ interface CountExpiry {
 
 /** What the dashboard shows at most, and a day more. */
 const COUNT_DAYS = 31
-const TABLES = [
+const TABLES: readonly AgedTable[] = [
   { table: 'refusals', column: 'hour' },
   { table: 'refusal_values', column: 'hour' },
   { table: 'stage_counts', column: 'hour' },
   { table: 'delivery_issues', column: 'day' },
   { table: 'secret_event_names', column: 'received_on' },
-] as const
+  // An issue that happens after it was resolved is open anyway, and older ones are not counted.
+  { table: 'issue_states', column: 'changed_at', state: 'resolved' },
+]
 
 /**
  * Deletes the counts of the dashboard that are older than a month. Safe to repeat, to interrupt,

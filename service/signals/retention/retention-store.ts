@@ -93,13 +93,17 @@ export async function deleteCounts(
   await deleteDeliveryCounts(database, trackerId, cutoffDay)
 }
 
-/** Tables of counts whose primary key begins with the tracker and a time. */
-interface AgedTable {
-  table: 'refusals' | 'refusal_values' | 'stage_counts' | 'delivery_issues' | 'secret_event_names'
-  column: 'hour' | 'day' | 'received_on'
+/** Tables with an index that begins with the tracker and a time. */
+export interface AgedTable {
+  table:
+    | ('refusals' | 'refusal_values' | 'stage_counts' | 'delivery_issues' | 'secret_event_names')
+    | ('imports' | 'issue_states')
+  column: 'hour' | 'day' | 'received_on' | 'created_at' | 'changed_at'
+  /** Rows of this state alone. */
+  state?: 'resolved'
 }
 
-const OLD_ROWS_MAX = 1_000
+export const OLD_ROWS_MAX = 1_000
 
 /**
  * Deletes a batch of rows from before a time: one index lookup per tracker, and a thousand rows at
@@ -107,14 +111,15 @@ const OLD_ROWS_MAX = 1_000
  */
 export async function deleteOldRows(
   database: Database,
-  { table, column, before }: AgedTable & { before: Date },
+  { table, column, state, before }: AgedTable & { before: Date },
 ): Promise<number> {
-  const isDay = column !== 'hour'
+  const isDay = column === 'day' || column === 'received_on'
+  const ofState = state === undefined ? '' : `and state = '${state}'`
   const cutoff = isDay ? '$1::date' : '$1::timestamptz'
   const value = isDay ? before.toISOString().slice(0, 10) : before
   const trackerIds = await findTrackersWithRows(database, {
     table,
-    condition: `${column} < ${cutoff}`,
+    condition: `${column} < ${cutoff} ${ofState}`,
     values: [value],
     limit: OLD_ROWS_MAX,
   })
@@ -122,7 +127,7 @@ export async function deleteOldRows(
     const deleted = await database.pool.query({
       text: `delete from ${table} where tracker_id = $2::uuid and ctid = any(array(
                select ctid from ${table}
-               where tracker_id = $2::uuid and ${column} < ${cutoff}
+               where tracker_id = $2::uuid and ${column} < ${cutoff} ${ofState}
                order by ${column} limit $3::integer for update skip locked
              ))
              returning tracker_id`,
