@@ -53,7 +53,7 @@ it('shows every workspace and invitation of a person as text, and no other', asy
     new RegExp(`/w/${tracker.workspaceId}$`),
   )
   const invitations = page.getByRole('table', { name: 'Invitations' })
-  await invitations.getByText(hostile).waitFor()
+  await invitations.getByText(hostile, { exact: true }).waitFor()
   await assertAccessible()
   await invitations.getByRole('link', { name: /^Answer/ }).click()
   await page.getByRole('button', { name: 'Decline' }).click()

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
+import { PageClient } from '../../../testing/fixtures/page-client.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
 import {
   createTestUser,
@@ -58,8 +59,8 @@ it('accepts forms of our own pages, also from a browser without Sec-Fetch-Site',
     { 'sec-fetch-site': 'same-origin' },
   ]) {
     const user = await createTestUser(service)
-    const body = new URLSearchParams({ name: 'Shop' })
-    const response = await fetch(`${service.url}/workspaces`, {
+    const body = new URLSearchParams()
+    const response = await fetch(`${service.url}/account/sessions/end-others`, {
       ...sent(user, 'POST', headers),
       body,
     })
@@ -109,7 +110,9 @@ it('sends headers against framing, scripts, other origins and caching with every
     '/w/999999/people',
   ]
   for (const path of paths) {
-    const { headers, text } = await owner.client.get(path)
+    // Who is signed in is led on from there, to a page of the app.
+    const client = path === '/sign-in' ? new PageClient(service.url) : owner.client
+    const { headers, text } = await client.get(path)
     assert.equal(
       headers.get('content-security-policy'),
       "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; " +
