@@ -5,6 +5,7 @@ import { DAY_MILLISECONDS } from '../../service/runtime/util/time.ts'
 import { replayFailed } from '../../service/signals/delivery/replay-store.ts'
 import { findEventsByRef } from '../../service/signals/events/event-store.ts'
 import { listEventRefs } from '../../service/signals/events/list-store.ts'
+import { searchOrderRefs } from '../../service/signals/events/page-match-store.ts'
 import { findPayloadsByDigest } from '../../service/signals/events/payload-search-store.ts'
 import { createTestDatabase } from '../fixtures/database.ts'
 import { createTrackers, LARGE_TRACKER as trackerId } from '../performance/large-store.ts'
@@ -42,6 +43,13 @@ it('copies rows that the service can read, and rebuilds every index', async test
   assert.equal(new Set(places.map(({ eventId }) => eventId)).size, limit)
   const stored = await findEventsByRef(database, trackerId, places)
   assert.equal(stored.filter(({ payload }) => payload?.digests.em).length, limit)
+
+  const orderIds = stored.flatMap(({ orderId }) => orderId ?? [])
+  assert.equal(new Set(orderIds).size, limit)
+  for (const orderId of orderIds.slice(0, 5).concat(orderIds.slice(-5))) {
+    const found = await searchOrderRefs(database, { trackerId, orderId, limit: 2 })
+    assert.equal(found.length, 1)
+  }
 
   await storeFailures(connectionString, {
     ...HISTORY,

@@ -1,5 +1,7 @@
 import { type Database, openDatabase } from '../../service/runtime/db/database.ts'
 import { DAY_MILLISECONDS } from '../../service/runtime/util/time.ts'
+import { PURCHASE } from '../../service/signals/events/event-record.ts'
+import { orderDigest } from '../../service/signals/events/page-match-store.ts'
 import { ensurePartitions } from '../../service/signals/events/partition-store.ts'
 import { pollUntil } from '../fixtures/wait-until.ts'
 import { forEachConcurrently, withoutIndexes } from './index-rebuild.ts'
@@ -21,18 +23,22 @@ export interface CopiedRows {
 }
 
 /** Every table with a row per event. */
-const TABLES = ['event_keys', 'events', 'event_payloads', 'deliveries', 'sessions']
+const TABLES = ['event_keys', 'order_keys', 'events', 'event_payloads', 'deliveries', 'sessions']
 /** Those that a list of IDs reads. */
 export const LISTED_TABLES = ['events']
 /** Those with rows of failed deliveries. */
-const FAILURE_TABLES = ['event_keys', 'events', 'event_payloads', 'deliveries']
+const FAILURE_TABLES = ['event_keys', 'order_keys', 'events', 'event_payloads', 'deliveries']
 /** Columns with values in random order. */
-const RANDOM_COLUMNS = ['id_digest', 'visitor_id']
+const RANDOM_COLUMNS = ['id_digest', 'order_digest', 'visitor_id']
+/** As long as the order IDs of the load. */
+const ORDER_ID = `'ORD-' || left(numbered.hash, 8)`
 /** All other columns are copied, so rows are as wide as those of real purchases. */
 const VALUES: Record<string, string> = {
   tracker_id: '$1::uuid',
   event_id: 'numbered.event_id',
   id_digest: 'event_id_digest(numbered.event_id)',
+  order_id: ORDER_ID,
+  order_digest: orderDigest(`'${PURCHASE}'`, ORDER_ID),
   visitor_id: `'v-' || left(numbered.hash, 21)`,
   id: 'numbered.delivery_id',
   created_at: 'numbered.created_at',
