@@ -2,12 +2,15 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
+  closeSync,
   existsSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  truncateSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -61,6 +64,25 @@ it('runs PostgreSQL 18 on 127.0.0.1 only and flushes each commit to the disk', a
   assert.equal(await setting('fsync'), 'on')
   assert.equal(await setting('synchronous_commit'), 'on')
   assert.equal(await setting('max_wal_size'), '4GB')
+})
+
+it('has more buffers at the start after the data grew', async () => {
+  const folder = newDataFolder(0o755)
+  const readBuffers = async () => {
+    const started = await startEmbeddedPostgres({ dataDirectory: folder, port: 0 })
+    try {
+      return await query('show shared_buffers', started.connectionString)
+    } finally {
+      await started.stop()
+    }
+  }
+  assert.deepEqual(await readBuffers(), ['128MB'])
+  // Without content, so that it takes no place on the disk.
+  const path = join(folder, 'postgres/base/grown')
+  closeSync(openSync(path, 'w', 0o600))
+  truncateSync(path, 2 ** 31)
+  const [grown] = await readBuffers()
+  assert.match(String(grown), /^2[56]\dMB$/)
 })
 
 it('refuses connections without the password', async () => {

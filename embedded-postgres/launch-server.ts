@@ -1,5 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { closeSync } from 'node:fs'
+import { closeSync, readdirSync, statSync } from 'node:fs'
+import { totalmem } from 'node:os'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { PostgresBinaries } from './binaries.ts'
 import { type ClusterLocation, readFreeMegabytes } from './cluster.ts'
@@ -120,6 +122,7 @@ async function buildServerArguments(input: ServerArgumentsInput): Promise<string
   const settings = {
     ...SETTINGS,
     wal_compression: (await canCompressWithLz4(input)) ? 'lz4' : 'off',
+    shared_buffers: `${chooseSharedBuffers(input.cluster)}MB`,
     ...input.changes,
     port: String(input.port),
   }
@@ -131,7 +134,6 @@ const SETTINGS = {
   unix_socket_directories: '',
   password_encryption: 'scram-sha-256',
   max_connections: '100',
-  shared_buffers: '128MB',
   fsync: 'on',
   synchronous_commit: 'on',
   full_page_writes: 'on',
@@ -150,6 +152,26 @@ const SETTINGS = {
   log_error_verbosity: 'terse',
   log_min_error_statement: 'panic',
 } as const
+
+const BUFFER_MEGABYTES_MIN = 128
+const MEGABYTE = 1_048_576
+
+/**
+ * An eighth of the data in megabytes, but at most a quarter of the memory and half of what is free.
+ * The indexes of event IDs, orders and visitors, to which every event adds in random order, are a
+ * tenth of a store. When they do not fit, each event reads and writes three pages
+ * (docs/decisions/0073). A small store gets no more than it needs: unused buffers cost memory too.
+ */
+function chooseSharedBuffers(cluster: string): number {
+  const base = readdirSync(join(cluster, 'base'), { recursive: true, withFileTypes: true })
+  const bytes = base
+    .filter(entry => entry.isFile())
+    .reduce((sum, file) => sum + statSync(join(file.parentPath, file.name)).size, 0)
+  const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
+  const bounds = [bytes / 8, memory / 4, process.availableMemory() / 2]
+  const megabytes = Math.floor(Math.min(...bounds) / MEGABYTE)
+  return Math.max(BUFFER_MEGABYTES_MIN, megabytes)
+}
 
 const PROBE_MILLISECONDS_MAX = 20_000
 

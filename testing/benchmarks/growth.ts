@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os'
 import { DAY_MILLISECONDS } from '../../service/runtime/util/time.ts'
 import { createTrackers, LARGE_STORE_DAY, LARGE_TRACKER } from '../performance/large-store.ts'
 import type { BenchPlan, Closers, GrowthPlan } from './bench-plan.ts'
@@ -77,7 +78,7 @@ const SLICE_EVENTS = 5_120
 
 /** Accepts, delivers and reads in databases of one server that differ only in history. */
 export async function measureGrowth(plan: BenchPlan, closers: Closers): Promise<GrowthFigures> {
-  const store = await openBenchStore()
+  const store = await openBenchStore({ shared_buffers: buffersOf(plan.growth.history.at(-1) ?? 0) })
   closers.push(store.close)
   const machine = await describeMachine(store.database, store.dataDirectory)
   const stores: GrowthStore[] = []
@@ -96,6 +97,16 @@ export async function measureGrowth(plan: BenchPlan, closers: Closers): Promise<
   }
   for (const { size } of stores) size.dayPages = await measureDay(store, size.history)
   return { machine, plan: plan.growth, rounds: plan.rounds, sizes: stores.map(({ size }) => size) }
+}
+
+const BUFFER_BYTES_PER_EVENT = 310
+const BUFFER_MEGABYTES_MIN = 128
+const MEGABYTE = 1_048_576
+
+/** What the embedded server chooses at the start with a history, which is created after it here. */
+function buffersOf(history: number): string {
+  const bytes = Math.min(history * BUFFER_BYTES_PER_EVENT, totalmem() / 4)
+  return `${Math.max(BUFFER_MEGABYTES_MIN, Math.floor(bytes / MEGABYTE))}MB`
 }
 
 interface GrowthStore {
