@@ -6,7 +6,7 @@ import {
 } from '@signalbox/contract/alerts.ts'
 import { DESTINATION_STATUSES } from '@signalbox/contract/destinations.ts'
 import { SEND_OUTCOMES, UNAVAILABLE_CAUSES } from '@signalbox/contract/reasons.ts'
-import { findActiveTraceId } from '../../runtime/tracing/tracer.ts'
+import { findActiveWork, traceIdOf } from '../../runtime/tracing/tracer.ts'
 import { singleFlight } from '../../runtime/util/load-cache.ts'
 import type { CircuitCounts } from '../../signals/delivery/circuit-breaker.ts'
 import type { DestinationStatusChange } from '../../signals/delivery/delivery-context.ts'
@@ -67,7 +67,7 @@ export function registerDeliveryMetrics(registry: MetricsRegistry): DeliveryMete
   const errors = createCounter(registry, 'signalbox_delivery_errors_total')
   return {
     onSettled: (settlements, seconds) => {
-      observeSettlement(seconds, findActiveTraceId())
+      observeSettlement(seconds, traceIdOf(findActiveWork()?.span))
       for (const { status } of settlements) if (status !== 'sent') countSettled(status)
     },
     onClaimed: seconds => claimDurations.observe(seconds),
@@ -152,7 +152,7 @@ function registerSendMetrics(
     async send(connection, events) {
       const start = performance.now()
       const answer = await platform.send(connection, events)
-      observeDuration((performance.now() - start) / 1_000, findActiveTraceId())
+      observeDuration((performance.now() - start) / 1_000, traceIdOf(findActiveWork()?.span))
       countRequest(answer.outcome)
       countEvents(answer.outcome, events.length)
       return answer

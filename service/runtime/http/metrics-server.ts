@@ -77,7 +77,7 @@ async function respond(
 
 const OPENMETRICS = 'application/openmetrics-text'
 
-/** OpenMetrics when it is named, and not behind `text/plain`: Prometheus sends a quality for each. */
+/** OpenMetrics when it is named and not behind `text/plain`: Prometheus sends qualities. */
 function chooseFormat(accept: string): MetricsFormat {
   const wanted = accept.split(',').map(range => {
     const [type = '', ...parameters] = range.split(';').map(part => part.trim().toLowerCase())

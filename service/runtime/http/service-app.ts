@@ -15,6 +15,7 @@ import {
   type RawReplyDefaultExpression as Response,
 } from 'fastify'
 import type { Static, TSchema } from 'typebox'
+import { findSpan, traceIdOf } from '../tracing/tracer.ts'
 import {
   createNotFoundHandler,
   respondToMalformedRequest,
@@ -31,7 +32,6 @@ import {
   type SentResponse,
 } from './request-log.ts'
 import { ShortRoad } from './short-road.ts'
-import { findTraceId } from './trace-requests.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -238,6 +238,6 @@ function describeCompletedRequest(
   const { method, routeOptions } = request
   const { operationId } = routeOptions.config as RouteConfig
   const operation = operationId ?? routeOptions.url ?? null
-  const traceId = findTraceId(request)
+  const traceId = traceIdOf(findSpan(request))
   return { operation, method, status: statusCode, seconds: elapsedTime / 1_000, traceId }
 }

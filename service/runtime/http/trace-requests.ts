@@ -1,16 +1,8 @@
-import { parseTraceparent, runInSpan, type Span, type Tracer } from '../tracing/tracer.ts'
+import { findSpan, keepSpan, parseTraceparent, runInSpan, type Tracer } from '../tracing/tracer.ts'
 import type { RouteConfig, ServiceApp } from './service-app.ts'
 
 /** A supervisor asks them every few seconds. */
 const UNTRACED = new Set<string | undefined>(['/livez', '/readyz'])
-
-const spans = new WeakMap<object, Span>()
-
-/** The trace of a request; null unless it is exported. */
-export function findTraceId(request: object): string | null {
-  const ref = spans.get(request)?.ref
-  return ref?.isSampled ? ref.traceId : null
-}
 
 /**
  * Makes a span of each request to a route, under the `traceparent` of its caller. Its attributes
@@ -33,16 +25,16 @@ export function traceRequests(app: ServiceApp, tracer: Tracer): void {
         ...(operationId !== undefined && { 'signalbox.operation': operationId }),
       },
     })
-    spans.set(request, span)
+    keepSpan(request, span)
   }
   const run = (request: object, handle: () => void) => {
-    const span = spans.get(request)
+    const span = findSpan(request)
     if (span) runInSpan({ span, trackerId: null }, handle)
     else handle()
   }
   const end = (request: object, { statusCode }: { statusCode: number }) => {
     const error = statusCode >= 500 ? String(statusCode) : null
-    spans.get(request)?.end({ 'http.response.status_code': statusCode }, error)
+    findSpan(request)?.end({ 'http.response.status_code': statusCode }, error)
   }
   app.shortRoad.observe({ begin, run, end })
   app.addHook('onRequest', (request, _reply, done) => {

@@ -85,8 +85,18 @@ export function findActiveWork(): ActiveWork | null {
   return active.getStore() ?? null
 }
 
-/** The trace of the code that runs now; null unless it is exported. */
-export function findActiveTraceId(): string | null {
-  const ref = findActiveWork()?.span.ref
-  return ref?.isSampled ? ref.traceId : null
+const spans = new WeakMap<object, Span>()
+
+/** Keeps the span of a request for as long as the request. */
+export function keepSpan(request: object, span: Span): void {
+  spans.set(request, span)
+}
+
+export function findSpan(request: object): Span | null {
+  return spans.get(request) ?? null
+}
+
+/** The trace of a span; null unless it is exported. */
+export function traceIdOf(span: Span | null | undefined): string | null {
+  return span?.ref.isSampled ? span.ref.traceId : null
 }

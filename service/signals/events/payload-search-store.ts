@@ -31,8 +31,8 @@ export interface DigestSearch {
 }
 
 /**
- * The first payloads that may have the digest, in order. The index holds 32 bits of a digest, so the
- * caller filters the result with `matchesPerson`.
+ * The first payloads that may have the digest, in order. The index holds 32 bits of a digest, so
+ * the caller filters the result with `matchesPerson`.
  */
 export async function findPayloadsByDigest(
   { pool }: Database,
@@ -46,8 +46,8 @@ export async function findPayloadsByDigest(
 export type PayloadRef = EventRef & Pick<ErasablePayload, 'receivedOn'>
 
 /**
- * Where the same payloads are, for a caller that reads them page by page: each search by digest finds
- * and sorts all of them, so a search for every page would take the square of their number.
+ * Where the same payloads are, for a caller that reads them page by page: each search by digest
+ * finds and sorts all of them, so a search for every page would take the square of their number.
  */
 export async function findPayloadRefs(
   { pool }: Database,
@@ -160,7 +160,8 @@ export interface IndexKeyParameters {
 
 const REF_COLUMNS = `payload.event_id, payload.space, payload.event_created_at,
   payload.received_on`
-export const FOUND_COLUMNS = `${REF_COLUMNS}, payload.visitor_id, payload.user_data, 0 = any(payload.identifier_keys) as is_unindexed`
+export const FOUND_COLUMNS = `${REF_COLUMNS}, payload.visitor_id, payload.user_data,
+  0 = any(payload.identifier_keys) as is_unindexed`
 
 // biome-ignore lint/suspicious/noExplicitAny: a driver row; every member is read and named here.
 function toPayloadRef(row: any): PayloadRef {

@@ -2,7 +2,7 @@ import type { Database } from '../../runtime/db/database.ts'
 import type { StoreNodes } from '../../runtime/db/store-nodes.ts'
 import type { ServiceLogger } from '../../runtime/http/service-app.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
-import { findActiveTraceId, type Tracer } from '../../runtime/tracing/tracer.ts'
+import { findActiveWork, type Tracer, traceIdOf } from '../../runtime/tracing/tracer.ts'
 import type { StoreActivity } from '../delivery/destination-queue-store.ts'
 import type { DestinationRouteCache } from '../delivery/plan-store.ts'
 import type { ErasureKeyProvider } from '../events/person-identifiers.ts'
@@ -76,7 +76,8 @@ function measureCommits(
     const outcomes = await commit(drafts)
     const newCount = outcomes.filter(({ isNew }) => isNew).length
     const seconds = (performance.now() - start) / 1_000
-    onCommitted({ eventCount: drafts.length, newCount, seconds, traceId: findActiveTraceId() })
+    const traceId = traceIdOf(findActiveWork()?.span)
+    onCommitted({ eventCount: drafts.length, newCount, seconds, traceId })
     return outcomes
   }
 }

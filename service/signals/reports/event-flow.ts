@@ -115,7 +115,7 @@ const WHOLE_LOOK_MINUTES = 5
 /**
  * Counts the days of receipt again of which enough has changed. It reads every event of such a day
  * an hour at a time, and writes one row: 176 bytes of WAL with a document of 1 KB
- * (docs/decisions/0058-event-flow.md). A tracker to which nothing has happened costs its part of one
+ * (docs/decisions/0058-event-flow.md). A tracker to which nothing has happened costs its part of a
  * statement for a thousand trackers. Safe to repeat and to interrupt.
  */
 export async function countFlowDays(
