@@ -31,9 +31,9 @@ export function heldSentence(
     )
   }
   return (
-    `It waits until ${until}, because the tracker secret sends events of this name, or of one that ` +
-    'the platform takes for it: if one with the same event ID or order ID arrives by then, that ' +
-    'one is sent instead.'
+    `It waits until ${until}, because the tracker secret sends events of this name, or of one ` +
+    'that the platform takes for it: if one with the same event ID or order ID arrives by then, ' +
+    'that one is sent instead.'
   )
 }
 
