@@ -67,9 +67,9 @@ const KEY_BATCHES_MAX = 20_000
 
 /**
  * Deletes the data of weeks that ended more than `ledgerMonths` ago: events with their deliveries
- * and counts, reports, snapshots, resolved alerts, imports and states of issues. Weekly partitions are dropped, so an event
- * can stay up to six days longer. Lists and totals are exact at all times. Safe to repeat, to
- * interrupt, and to run in several processes. Deletion receipts stay.
+ * and counts, reports, snapshots, resolved alerts, imports and states of issues. Weekly partitions
+ * are dropped, so an event can stay up to six days longer. Lists and totals are exact at all
+ * times. Safe to repeat, to interrupt, and to run in several processes. Deletion receipts stay.
  */
 export async function expireOldEvents(expiry: EventExpiry): Promise<ExpiredEventCounts> {
   const { database, now, ledgerMonths, batchesMax = BATCHES_MAX } = expiry
