@@ -112,6 +112,7 @@ const OTHER_REFUSALS = {
       'An HTTP/1.1 request must name a Host.',
       'Use HTTP/1.1.',
       'HTTP/1.0 has no Transfer-Encoding.',
+      'Transfer-Encoding must be chunked.',
       'The request target is not a valid URL.',
       'The path has invalid percent-encoding.',
       'The request cannot be routed.',

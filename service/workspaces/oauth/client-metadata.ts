@@ -96,7 +96,8 @@ export const CLIENT_NAME_CHARACTERS_MAX = 100
 
 /**
  * Returns a name that a client chose for itself; null when it could be taken for text of our own
- * pages: it has quotation marks like theirs, a check mark, a link, or says that it is verified.
+ * pages: it has quotation marks like theirs, a check mark, a link, our name, or says that it is
+ * verified.
  */
 export function parseClientName(input: unknown): string | null {
   const name = parseDisplayName(input, CLIENT_NAME_CHARACTERS_MAX)
@@ -106,14 +107,21 @@ export function parseClientName(input: unknown): string | null {
 /** Typographic quotation marks, also as angles, primes and corner brackets. */
 const QUOTATION_MARKS = /[«»‹›\u201c-\u201f\u2033\u2036\u300c-\u300f\u301d-\u301f\uff02]/u
 const CHECK_MARKS = /[\u2611\u2705\u2713\u2714\u{1f5f8}\u{1f5f9}]/u
-const CLAIMS = /verif|official|certified|:\/\/|www\./
+/** The name of this product too: an agent that has it would look like a part of it. */
+const CLAIMS = /verif|official|certified|signal ?box|:\/\/|www\./
 /** A word of look-alike letters, such as "verified" with a Cyrillic letter. */
-const MIXED_SCRIPTS =
-  /(?=\p{L}*\p{Script=Latin})(?=\p{L}*[\p{Script=Cyrillic}\p{Script=Greek}])\p{L}+/u
+const MIXED_SCRIPTS = new RegExp(
+  '(?=\\p{L}*\\p{sc=Latn})(?=\\p{L}*' +
+    '[\\p{sc=Cyrl}\\p{sc=Grek}\\p{sc=Armn}\\p{sc=Cher}\\p{sc=Lisu}])\\p{L}+',
+  'u',
+)
+/** Small capitals and other letters of phonetics, of which no name consists. */
+const PHONETIC_LETTERS = /[\u0250-\u02af\u1d00-\u1dbf\ua730-\ua731]/u
 
 function isMisleading(name: string): boolean {
-  const plain = name.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase()
-  const patterns = [QUOTATION_MARKS, CHECK_MARKS, MIXED_SCRIPTS]
+  const folded = name.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase()
+  const plain = folded.replaceAll('\u0131', 'i')
+  const patterns = [QUOTATION_MARKS, CHECK_MARKS, MIXED_SCRIPTS, PHONETIC_LETTERS]
   return CLAIMS.test(plain) || patterns.some(pattern => pattern.test(name))
 }
 
@@ -136,7 +144,7 @@ export function findDocumentUrlError(clientId: string): string | null {
   if ('problem' in parseWebhookUrl(clientId)) return 'The URL must be a public https URL.'
   const url = new URL(clientId)
   if (clientId.includes('#') || hasUserinfo(clientId)) return 'The URL has a fragment or user name.'
-  if (url.pathname === '/' || url.search !== '') return 'The URL needs a path and no query.'
+  if (url.pathname === '/' || clientId.includes('?')) return 'The URL needs a path and no query.'
   return url.href === clientId ? null : NOT_NORMALIZED
 }
 

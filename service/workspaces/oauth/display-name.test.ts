@@ -26,6 +26,24 @@ it('accepts names of every script, and makes every space a plain one', () => {
   assert.equal(parseClientName('Cafe\u0301'), 'Café')
 })
 
+it('returns null for a name that reads like our own, in look-alike letters too', () => {
+  for (const name of [
+    'Signalbox',
+    'Signal Box support',
+    'S\u0131gnalbox',
+    'Verified agent',
+    'ver\u0131fied',
+    '\u1d20erified',
+    '\u054fignalbox',
+    'v\u0435rified',
+  ]) {
+    assert.equal(parseClientName(name), null, name)
+  }
+  for (const name of ['Signal reader', 'I\u015f\u0131k', 'AI\u30ec\u30dd\u30fc\u30c8']) {
+    assert.equal(parseClientName(name), name)
+  }
+})
+
 it('does not show a stored name that could be taken for our own text', async test => {
   const fixture = await startOauthFixture(test)
   const { database, clock } = fixture.service
