@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 c65b61b9606fa33f343853d9c6492be1edccfc14b997cda281e909c1d7343ed7). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 2b76823d4fca880241ff46c3d1de0f14f000ad8ba5349293c49bcca4cdb5f98c). DO NOT EDIT.
 
 package signalbox
 

@@ -82,8 +82,7 @@ async function startWithLog(test: TestContext) {
     transitions,
     tampered,
     people: { owner, admin, member, other },
-    readAlerts: async () =>
-      (await owner.client.call('GET', `${path}/overview`)).body.alerts,
+    readAlerts: async () => (await owner.client.call('GET', `${path}/overview`)).body.alerts,
     asOwner: (text: string) =>
       runAsDatabaseOwner(database, client => client.query(text, [workspaceId])),
   }

@@ -21,7 +21,10 @@ it('returns 400 and closes the connection for a head that two programs could rea
     ['GET /livez\r\n\r\n', 'Use HTTP/1.1.'],
     ['GET /livez HTTP/2.0\r\nHost: a\r\n\r\n', 'Use HTTP/1.1.'],
     [`${whole.replace('1.1', '1.0')}${chunked}`, 'HTTP/1.0 has no Transfer-Encoding.'],
-    [`${whole}${chunked.replace('chunked', 'gzip, chunked')}`, 'Transfer-Encoding must be chunked.'],
+    [
+      `${whole}${chunked.replace('chunked', 'gzip, chunked')}`,
+      'Transfer-Encoding must be chunked.',
+    ],
     ['GET /livez HTTP/1.1\r\n\r\n', 'An HTTP/1.1 request must name a Host.'],
     ['GET /livez HTTP/1.1\r\nHost: a/b\r\n\r\n', 'The Host header is invalid.'],
     ['GET /livez HTTP/1.1\r\nHost: a b\r\n\r\n', 'The Host header is invalid.'],

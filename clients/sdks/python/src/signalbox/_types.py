@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 c65b61b9606fa33f343853d9c6492be1edccfc14b997cda281e909c1d7343ed7). Do not edit.
+# Generated from the contract 0.5.0 (sha256 2b76823d4fca880241ff46c3d1de0f14f000ad8ba5349293c49bcca4cdb5f98c). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 
