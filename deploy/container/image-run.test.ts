@@ -1,9 +1,19 @@
 // Full run only: makes a Debian base and builds the image, some three minutes.
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { findFreePort } from '@signalbox/embedded-postgres/free-port.ts'
 import { createDatabaseFromTemplate } from '../../testing/fixtures/database.ts'
@@ -159,12 +169,32 @@ function createImages(test: TestContext) {
   }
 }
 
-/** Signals every process of the container. Resolves with its exit code. */
-async function kill(program: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
-  if (program.exitCode !== null || program.signalCode !== null) return program.exitCode
-  const ended = new Promise<number | null>(resolve => program.once('exit', resolve))
-  process.kill(-(program.pid as number), signal)
+/**
+ * Ends the container as its platform does, and resolves with its exit code. Only the container's own
+ * program gets a signal to stop: buildah passes on its own, and on a busy machine so late that the
+ * program takes it for a second wish to stop, which ends it at once.
+ */
+async function kill(container: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
+  if (container.exitCode !== null || container.signalCode !== null) return container.exitCode
+  const ended = new Promise<number | null>(resolve => container.once('exit', resolve))
+  const group = container.pid as number
+  if (signal === 'SIGKILL') process.kill(-group, signal)
+  else for (const id of programsOf(group)) process.kill(id, signal)
   return ended
+}
+
+/** The IDs of the Node.js processes in a process group, by `proc_pid_stat(5)`. */
+function programsOf(group: number): number[] {
+  const ids = readdirSync('/proc').filter(name => /^\d+$/.test(name))
+  return ids.map(Number).filter(id => {
+    try {
+      const afterName = readFileSync(`/proc/${id}/stat`, 'utf8').split(') ').at(-1) ?? ''
+      const [, , processGroup] = afterName.split(' ')
+      return Number(processGroup) === group && basename(readlinkSync(`/proc/${id}/exe`)) === 'node'
+    } catch {
+      return false // It has ended meanwhile.
+    }
+  })
 }
 
 function temporaryFolder(test: TestContext): string {
