@@ -35,9 +35,9 @@ const ICON_PLACE = 'data:,'
 const NONCE_BYTES = 16
 
 /**
- * The React app: one document for every page below /w/:workspace, for members of the workspace, and
- * for the list of a person's workspaces; and its scripts and styles, which browsers may keep because
- * their names change with their content.
+ * The React app: one document for every page below /w/:workspace, for members of the workspace,
+ * and for the list of a person's workspaces; and its scripts and styles, which browsers may keep
+ * because their names change with their content.
  */
 export function appRoutes(app: ServiceApp, context: DashboardContext): void {
   app.register(async pages => {

@@ -194,8 +194,8 @@ function findExceededCeilings(
 }
 
 /**
- * Why a pause or a lower budget counts as a pause of the whole ad account; null if it does not. Only
- * a pause can stop the last active entity.
+ * Why a pause or a lower budget counts as a pause of the whole ad account; null if it does not.
+ * Only a pause can stop the last active entity.
  */
 export function findWholeAccountStop(
   type: ActionSubmission['type'],

@@ -241,7 +241,7 @@ function decodeRun(run: string): string {
   }
 }
 
-/** How HTML, JSON and JavaScript's `escape` write @ and +, without which nothing is an identifier. */
+/** How HTML, JSON and JavaScript's `escape` write @ and +, the marks of an address. */
 const WRITTEN_MARKS = /&#(?:64|43|x40|x2b);|&(?:commat|plus);|[\\%]u00(?:40|2b)/gi
 
 /** The text with `&#64;`, `\u0040` and the like as the @ and + that a later program reads. */
