@@ -43,9 +43,10 @@ export function findRequestHeadError({ httpVersion, headers, rawHeaders }: Head)
     if (httpVersion !== '1.0') return 'Use HTTP/1.1.'
     if ('transfer-encoding' in headers) return 'HTTP/1.0 has no Transfer-Encoding.'
   } else if (host === undefined) return 'An HTTP/1.1 request must name a Host.'
-  // Node applies no other coding, so the body would be read without being decoded.
-  const coding = headers['transfer-encoding']?.toLowerCase()
-  if (coding !== undefined && coding !== 'chunked') return 'Transfer-Encoding must be chunked.'
+  // Node undoes the last coding only. It refuses a body whose last coding is not `chunked` itself.
+  if (/,\s*chunked$/i.test(headers['transfer-encoding'] ?? '')) {
+    return 'Transfer-Encoding must be chunked.'
+  }
   if (host !== undefined && !HOST_PATTERN.test(host)) return 'The Host header is invalid.'
   // As many names as lines, so no header is repeated. This is nearly always the case.
   if (Object.keys(headers).length * 2 === rawHeaders.length) return null
