@@ -8,7 +8,7 @@ import { samplePurchase } from '../testing/fixtures/sample-events.ts'
 import { startTestService } from '../testing/fixtures/service.ts'
 
 /** A reader follows one event through this many files of `service/`, and no more. */
-const FILES_TO_COMMIT_MAX = 80
+const FILES_TO_COMMIT_MAX = 82
 const FILES_TO_PLATFORM_MAX = 43
 
 const SERVICE = `${pathToFileURL(import.meta.dirname)}/`

@@ -47,6 +47,7 @@ const GROWS = new Set([
   'count withdrawals of guessable visitors',
   'stop what waits of a visitor',
   'find payloads by digest',
+  'find where payloads are',
   'find payloads of a visitor',
   'read the progress of a replay',
 ])

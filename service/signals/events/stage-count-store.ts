@@ -75,8 +75,8 @@ export async function readStageCounts(
 export async function hasEvents({ pool }: Database, trackerId: string): Promise<boolean> {
   const { rows } = await pool.query({
     name: 'has-events',
-    text: `select exists (select from event_counts where tracker_id = $1::uuid)
-             or exists (select from refusals where tracker_id = $1::uuid) as known`,
+    text: `select exists (select 1 from event_counts where tracker_id = $1::uuid)
+             or exists (select 1 from refusals where tracker_id = $1::uuid) as known`,
     values: [trackerId],
   })
   return rows[0].known
