@@ -123,10 +123,22 @@ function isLong({ path, source }: TestFile): boolean {
   return STARTS_PROGRAMS.test(source) || LONGEST.includes(path)
 }
 
+/**
+ * No test of a group begins before all files are loaded. Otherwise the tests of a small first file
+ * may end while the next one loads; Node then takes the group for finished and runs the hooks that
+ * end its services, and nothing ends those that later tests start: the group never ends.
+ */
 function writeGroup(files: TestFile[], index: number): string {
   const path = join(folder, `group-${index}.test.mjs`)
-  const imports = files.map(file => `await import('${pathToFileURL(join(ROOT, file.path))}')\n`)
-  writeFileSync(path, imports.join(''))
+  const imports = files.map(file => `await import('${pathToFileURL(join(ROOT, file.path))}')`)
+  const lines = [
+    "import { before } from 'node:test'",
+    'const { promise, resolve } = Promise.withResolvers()',
+    'before(() => promise)',
+    ...imports,
+    'resolve()',
+  ]
+  writeFileSync(path, `${lines.join('\n')}\n`)
   return path
 }
 
