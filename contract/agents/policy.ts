@@ -106,7 +106,7 @@ const growthMembers = {
       minimum: 0,
       maximum: 100,
       description:
-        'Pausing or lowering more of the active budgets in 7 days, or pausing the last one, ' +
+        'Pausing or lowering more of the active budgets in 30 days, or pausing the last one, ' +
         'counts as pausing the whole ad account.',
     }),
   ),

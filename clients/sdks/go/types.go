@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 2b76823d4fca880241ff46c3d1de0f14f000ad8ba5349293c49bcca4cdb5f98c). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 054a8f3cf12adab9eeb4e04d9e82796f7729aeac0c9ffd2243db31d9fb306023). DO NOT EDIT.
 
 package signalbox
 

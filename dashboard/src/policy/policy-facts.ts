@@ -65,7 +65,7 @@ function entityBudgetText(
 
 function spendText({ active_spend_percent_max: percent }: PolicyLimits): string {
   if (percent === null) return 'all but the last active budget'
-  return `at most ${percent}% of the active budgets in 7 days, never the last one`
+  return `at most ${percent}% of the active budgets in 30 days, never the last one`
 }
 
 /** A limit has the same number of minor units in every currency. */

@@ -190,7 +190,7 @@ const NUMBER_LABELS: Record<NumberLimit, readonly [label: string, hint: string]>
     'Empty: no limit.',
   ],
   active_spend_percent_max: [
-    'Share of the active budgets that agents may pause or lower in 7 days, in percent',
+    'Share of the active budgets that agents may pause or lower in 30 days, in percent',
     'More counts as pausing the whole account. Empty: all but the last active budget.',
   ],
 }

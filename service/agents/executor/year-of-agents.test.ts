@@ -82,29 +82,32 @@ it('never lets a year of greedy pauses stop the account', async test => {
     pauses += report.executed.filter(({ type }) => type === 'pause').length
     const active = report.campaigns.filter(({ status }) => status === 'active')
     assert.ok(active.length >= 1, `day ${day}`)
-    if (day < 7) assert.ok(active.length >= 2, `half of the spending on day ${day}`)
+    if (day < 20) assert.ok(active.length >= 2, `half of the spending on day ${day}`)
   }
   test.diagnostic(`${pauses} pauses without a person in a year`)
   assert.ok(pauses >= 4)
 })
 
 /** Without the totals of a week and a month, which would end it sooner in a small account. */
-it('never lets a week of lower budgets take more than half of the spending', async test => {
+it('never lets 30 days of lower budgets or pauses take more than half of the spending', async test => {
   const { agent } = await stage(test, {
     ...DEFAULTS,
     weekly_total_minor_max: null,
     monthly_total_minor_max: null,
   })
   const totals = [4 * CONNECTION_BUDGET_MINOR]
-  for (let day = 0; day < 60; day += 1) {
+  for (let day = 0; day < 120; day += 1) {
     const campaigns = await agent.readCampaigns()
-    const changes = campaigns.map(({ id, daily_budget_minor: budget }): Change => {
-      return { type: 'decrease_budget', id, budgetMinor: Math.ceil((budget ?? 0) * 0.8) }
-    })
+    const changes = campaigns.flatMap(({ id, daily_budget_minor: budget }): Change[] => [
+      { type: 'decrease_budget', id, budgetMinor: Math.ceil((budget ?? 0) * 0.8) },
+      ...(day >= 40 ? [{ type: 'pause', id } as const] : []),
+    ])
     const report = await agent.runDay(changes)
-    totals.push(report.campaigns.reduce((sum, one) => sum + (one.daily_budget_minor ?? 0), 0))
-    const [total = 0, weekAgo = 0] = [totals.at(-1), totals.at(-8) ?? totals[0]]
-    assert.ok(total >= weekAgo / 2, `day ${day}: ${total} after ${weekAgo}`)
+    const active = report.campaigns.filter(({ status }) => status === 'active')
+    totals.push(active.reduce((sum, one) => sum + (one.daily_budget_minor ?? 0), 0))
+    const [total = 0, monthAgo = 0] = [totals.at(-1), totals.at(-31) ?? totals[0]]
+    assert.ok(total >= monthAgo / 2, `day ${day}: ${total} after ${monthAgo}`)
   }
-  assert.ok((totals.at(-1) ?? 0) < 4 * CONNECTION_BUDGET_MINOR, 'it lowers something')
+  test.diagnostic(`active budgets: ${totals.join(', ')}`)
+  assert.ok((totals.at(-1) ?? 0) < 2 * CONNECTION_BUDGET_MINOR, 'it stops what it may')
 })

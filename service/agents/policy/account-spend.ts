@@ -7,7 +7,7 @@ export interface SpendChange {
   activeMinor: number
   /** What a pause or a lower budget stops. */
   stoppedMinor: number
-  /** What agents stopped in the last 7 days and is still stopped. */
+  /** What agents stopped in the last 30 days and is still stopped. */
   earlierMinor: number
   /** Nothing is active after it. */
   stopsLast: boolean
@@ -22,13 +22,13 @@ export interface RecentChange extends PlannedChange {
   isDone: boolean
 }
 
-/** A pause of the last 7 days, and what it stopped. */
+/** A pause of the last 30 days, and what it stopped. */
 export interface RecentPause {
   key: string
   stoppedMinor: number
 }
 
-/** The budget of an active entity before an agent first lowered it in the last 7 days. */
+/** The budget of an active entity before an agent first lowered it in the last 30 days. */
 export interface RecentDecrease {
   key: string
   beforeMinor: number

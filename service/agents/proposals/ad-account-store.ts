@@ -175,7 +175,7 @@ export async function findConnectionBudgets(
 }
 
 /**
- * Pauses of the last 7 days that were not undone, the newest of each entity, with what they
+ * Pauses of the last 30 days that were not undone, the newest of each entity, with what they
  * stopped.
  */
 export async function findRecentPauses(
@@ -184,7 +184,7 @@ export async function findRecentPauses(
 ): Promise<RecentPause[]> {
   const rows = await selectStartedActions(transaction, {
     ...day,
-    since: daysBefore(day, WEEK_DAYS),
+    since: daysBefore(day, MONTH_DAYS),
   })
     .where('type', '=', 'pause')
     .where('status', 'not in', ['failed', 'rolled_back'])
@@ -204,12 +204,12 @@ export async function findRecentPauses(
   })
 }
 
-/** The budgets that agents lowered in the last 7 days, as the first such change found each. */
+/** The budgets that agents lowered in the last 30 days, as the first such change found each. */
 export async function findRecentDecreases(
   transaction: Transaction,
   day: AccountDay,
 ): Promise<RecentDecrease[]> {
-  const since = daysBefore(day, WEEK_DAYS)
+  const since = daysBefore(day, MONTH_DAYS)
   const rows = await selectStartedActions(transaction, { ...day, since })
     .where('type', '=', 'decrease_budget')
     .where('status', '<>', 'failed')
