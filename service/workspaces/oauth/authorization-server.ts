@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
 import type { AuditTrail } from '../../audit/audit-store.ts'
 import type { Database } from '../../runtime/db/database.ts'
+import type { AddressedRequest } from '../../runtime/http/client-address.ts'
 import type { RequestLimits } from '../../runtime/http/request-limits.ts'
 import type { ServiceLogger } from '../../runtime/http/service-app.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
@@ -19,6 +20,8 @@ export interface AuthorizationServerOptions {
   credentialKeys: CredentialKeys
   settings: Pick<Settings, 'nativeSchemes'>
   limits: Pick<RequestLimits, 'userCodes'>
+  /** Returns the address of a client, as the rate limits count it. */
+  addressOf: (request: AddressedRequest) => string
   /** For tests: how the documents of clients are requested. */
   documentRequests?: PublicClientOptions
   logger: ServiceLogger
@@ -46,6 +49,8 @@ async function createAuthorizationServer(
 ): Promise<AuthorizationServer> {
   const { createOauthProvider } = await import('./provider.ts')
   const { database, now, audit, publicOrigin, credentialKeys, logger } = options
+  const { nativeSchemes } = options.settings
+  const findDocumentClient = createDocumentClientFinder(nativeSchemes, options.documentRequests)
   const provider = createOauthProvider({
     database,
     now,
@@ -54,10 +59,8 @@ async function createAuthorizationServer(
     cookieKeys: [credentialKeys.current, ...credentialKeys.previous].map(deriveCookieKey),
     pages: createProviderPages(),
     userCodeLimit: options.limits.userCodes?.limit ?? null,
-    findDocumentClient: createDocumentClientFinder(
-      options.settings.nativeSchemes,
-      options.documentRequests,
-    ),
+    findDocumentClient: (url, request) =>
+      findDocumentClient(url, options.addressOf((request && callers.get(request)) ?? NOBODY)),
   })
   // Only our own failures; the response contains `server_error` and no detail.
   const report = (err: unknown) => logger.error({ err }, 'the authorization server failed')
@@ -102,6 +105,8 @@ export async function callProvider(
   { provider, origin, isPage }: ProviderCall,
 ): Promise<void> {
   const { raw } = request
+  const { remoteAddress: ip } = raw.socket
+  callers.set(raw, { ip, headers: { 'x-forwarded-for': raw.headers['x-forwarded-for'] } })
   const { host, protocol } = new URL(origin)
   for (const name of FORWARDING_HEADERS) delete raw.headers[name]
   raw.headers.host = host
@@ -115,5 +120,9 @@ export async function callProvider(
   }
   await provider.callback()(raw, reply.raw)
 }
+
+/** Who sent a request, before its forwarding headers were removed. */
+const callers = new WeakMap<object, AddressedRequest>()
+const NOBODY: AddressedRequest = { ip: undefined, headers: {} }
 
 const FORWARDING_HEADERS = ['x-forwarded-host', 'x-forwarded-for', 'x-forwarded-proto', 'forwarded']

@@ -115,7 +115,7 @@ it('refuses answers that are no JSON document', async test => {
   const { site, clientId } = fixture
   const json = { 'content-type': 'application/json' }
   const text = JSON.stringify(describe(clientId))
-  const find = () => createDocumentClientFinder([], site.clientOptions)(clientId)
+  const find = () => createDocumentClientFinder([], site.clientOptions)(clientId, '192.0.2.1')
   assert.equal((await find())?.clientId, clientId)
   for (const [status, headers, body] of [
     [404, json, text],
@@ -138,14 +138,15 @@ it('requests public addresses only, and remembers a failure', async test => {
     ...(resolveHost && { resolveHost }),
   })
   const before = site.connections()
-  assert.equal(await find(clientId), null)
-  assert.equal(await find(clientId), null)
+  assert.equal(await find(clientId, '192.0.2.1'), null)
+  assert.equal(await find(clientId, '192.0.2.1'), null)
   assert.equal(site.connections(), before)
 })
 
-it('opens at most ten requests at a time', async test => {
+it('opens at most ten requests at a time, two of them for one address', async test => {
   const { site, clientId } = await startFixture(test)
-  const urls = Array.from({ length: 12 }, (_, index) => `${clientId}/${index}`)
+  // Ten of one address, then two each of others.
+  const callers = [...Array.from({ length: 10 }, () => 0), 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
   let release = () => {}
   const waiting = new Promise<void>(resolve => {
     release = resolve
@@ -155,13 +156,17 @@ it('opens at most ten requests at a time', async test => {
     return [{ address: '127.0.0.1', family: 4 }]
   }
   const find = createDocumentClientFinder([], { ...site.clientOptions, resolveHost })
-  const found = urls.map(url => find(url))
+  const found = callers.map((caller, at) => find(`${clientId}/${at}`, `192.0.2.${caller}`))
+  // Everyone may wait for a document that another address requests.
+  found.push(find(`${clientId}/0`, '192.0.2.9'))
   release()
+  assert.deepEqual([...new Set(await Promise.all(found))], [null])
   assert.deepEqual(
-    await Promise.all(found),
-    urls.map(() => null),
+    site.requests.map(({ path }) => Number(path.split('/').at(-1))).toSorted((a, b) => a - b),
+    [0, 1, 10, 11, 12, 13, 14, 15, 16, 17],
   )
-  assert.equal(site.requests.length, 10)
+  await find(`${clientId}/20`, '192.0.2.0')
+  assert.equal(site.requests.length, 11, 'their places are free again')
 })
 
 it('accepts only public https URLs with a path as client IDs', () => {

@@ -4,8 +4,11 @@ import { type PublicClientOptions, requestPublicHost } from '../../runtime/webho
 import { findDocumentUrlError, parseClientDocument } from './client-metadata.ts'
 import type { OauthClient } from './client-store.ts'
 
-/** Returns the client that a URL describes; null if there is none, or it is not accepted. */
-export type FindDocumentClient = (url: string) => Promise<OauthClient | null>
+/**
+ * Returns the client that a URL describes; null if there is none, or it is not accepted. The
+ * address is the one whose request names the URL, as the rate limits count it.
+ */
+export type FindDocumentClient = (url: string, address: string) => Promise<OauthClient | null>
 
 /** What a client ID metadata document may have; the draft recommends 5 KB. */
 const DOCUMENT_BYTES_MAX = 16_384
@@ -14,6 +17,8 @@ const TIMEOUT_MILLISECONDS = 5_000
 const CACHE = { ttlMilliseconds: 300_000, entriesMax: 500 }
 /** A caller names the URLs: it must not hold more sockets than this. */
 const REQUESTS_MAX = 10
+/** Nor may one address, with documents that never end, keep everyone else from connecting. */
+const REQUESTS_PER_ADDRESS_MAX = 2
 
 /**
  * Reads client ID metadata documents (draft-ietf-oauth-client-id-metadata-document): a client
@@ -24,21 +29,24 @@ export function createDocumentClientFinder(
   nativeSchemes: readonly string[],
   options: PublicClientOptions = {},
 ): FindDocumentClient {
-  let openRequests = 0
+  /** The address of each open request. */
+  const open: string[] = []
   const limits = { timeoutMilliseconds: TIMEOUT_MILLISECONDS, ...options }
   const cache = new TtlCache<OauthClient | null>(async url => {
-    openRequests += 1
-    try {
-      const document = await fetchDocument(url, limits)
-      return document && parseClientDocument(url, document, nativeSchemes)
-    } finally {
-      openRequests -= 1
-    }
+    const document = await fetchDocument(url, limits)
+    return document && parseClientDocument(url, document, nativeSchemes)
   }, CACHE)
-  return async url => {
+  return async (url, address) => {
     if (findDocumentUrlError(url) !== null) return null
-    if (openRequests >= REQUESTS_MAX && !cache.has(url)) return null
-    return cache.get(url)
+    if (cache.has(url)) return cache.get(url)
+    const own = open.filter(other => other === address).length
+    if (open.length >= REQUESTS_MAX || own >= REQUESTS_PER_ADDRESS_MAX) return null
+    open.push(address)
+    try {
+      return await cache.get(url)
+    } finally {
+      open.splice(open.indexOf(address), 1)
+    }
   }
 }
 

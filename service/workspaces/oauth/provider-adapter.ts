@@ -35,7 +35,7 @@ interface AdapterContext extends ChangeContext {
   isDeviceResuming: () => boolean
   /** True while a client requests an approval. */
   isRequesting: () => boolean
-  findDocumentClient: FindDocumentClient
+  findDocumentClient: (url: string) => ReturnType<FindDocumentClient>
   /** True while a client revokes its own tokens. */
   isRevoking: () => boolean
   /** For tests that show what a non-atomic version allows. */

@@ -43,8 +43,8 @@ interface OauthProviderOptions {
   pages: ProviderPages
   /** How often a user code can be entered; null for no limit. */
   userCodeLimit: RateLimit | null
-  /** Null, or left out, where clients must register. */
-  findDocumentClient?: FindDocumentClient
+  /** Left out where clients must register. The request is the one that names the URL. */
+  findDocumentClient?: (url: string, request: object | undefined) => ReturnType<FindDocumentClient>
   /** For tests: replaces the marking of used codes. */
   consume?: typeof consumeArtifact
 }
@@ -85,7 +85,8 @@ function configuration(options: OauthProviderOptions): Configuration {
       },
       isDeviceResuming: () => Provider.ctx?.oidc?.route === 'device_resume',
       isRequesting: () => Provider.ctx?.oidc?.route === 'authorization',
-      findDocumentClient: options.findDocumentClient ?? (async () => null),
+      findDocumentClient: async url =>
+        (await options.findDocumentClient?.(url, Provider.ctx?.req)) ?? null,
       isRevoking: () => Provider.ctx?.oidc?.route === 'revocation',
       ...(consume && { consume }),
     }) as AdapterFactory,
