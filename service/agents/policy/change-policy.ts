@@ -149,8 +149,8 @@ const PENDING = 'policy.loosening_pending'
 
 interface OwnerNotice {
   workspaceId: number
-  /** Who did it. */
-  user: CurrentUser
+  /** Who did it; null if the one who saved it is no longer an owner. */
+  user: CurrentUser | null
   type: 'policy.loosening_pending' | 'policy.loosened' | 'policy.loosening_canceled'
   at: Date
   validFrom?: Date
@@ -161,13 +161,16 @@ export async function notifyOwners(
   transaction: Transaction,
   { workspaceId, user, type, at, validFrom = at }: OwnerNotice,
 ): Promise<void> {
-  const name = plainName(user.name)
+  const name = user && plainName(user.name)
   const texts: Record<OwnerNotice['type'], string> = {
     'policy.loosening_pending':
       `${name} saved a policy that permits agents more. It becomes valid ` +
       `${formatDateTime(validFrom)}, unless an owner cancels it.`,
     'policy.loosened': `The policy permits agents more from now on: ${name} saved or confirmed it.`,
-    'policy.loosening_canceled': `${name} canceled the policy that would permit agents more.`,
+    'policy.loosening_canceled': name
+      ? `${name} canceled the policy that would permit agents more.`
+      : 'The policy that would permit agents more was canceled: the person who saved it is no ' +
+        'longer an owner.',
   }
   await raiseNotification(transaction, {
     workspaceId,

@@ -9,7 +9,8 @@ import { Refusal } from '../../runtime/http/refusal.ts'
 import { Validator } from '../../runtime/http/validator.ts'
 import { listAdAccounts } from '../../workspaces/users/ad-account-store.ts'
 import { requireRecentAuthentication } from '../../workspaces/users/reauthentication.ts'
-import { findConfirmationDenial } from '../../workspaces/users/role-standing.ts'
+import type { RoleLossListener } from '../../workspaces/users/role-loss.ts'
+import { findConfirmationDenial, hasPermissionNow } from '../../workspaces/users/role-standing.ts'
 import type { CurrentUser } from '../../workspaces/users/session-store.ts'
 import { requireRole, requireRoleUnderLock, userActor } from '../../workspaces/users/workspaces.ts'
 import {
@@ -89,6 +90,25 @@ export async function cancelPendingPolicy(
     record(policyEntry(user, { workspaceId, at, action: 'policy.change_canceled', details }))
     return { policy, pending: null }
   })
+}
+
+/**
+ * Cancels the waiting policy of a person who lost the role that may change it, unless it is valid
+ * by now. Another owner may save the same policy in their own name.
+ */
+export const cancelPolicyOfFormerOwner: RoleLossListener = async (transaction, loss) => {
+  const { workspaceId, userId, actor, at, record } = loss
+  if (await hasPermissionNow(transaction, { workspaceId, userId }, 'change_policy')) return
+  const { pending } = await readPolicyState(transaction, workspaceId, at)
+  if (pending?.changedBy !== userId) return
+  const { version } = pending
+  await recordPolicyCancellation(transaction, { workspaceId, version, userId: null, at })
+  await withdrawPendingNotice(transaction, workspaceId)
+  const type = 'policy.loosening_canceled'
+  await notifyOwners(transaction, { workspaceId, user: null, type, at })
+  const subject = { type: 'policy', id: String(workspaceId) } as const
+  const details = { version, saved_by: userId, reason: 'owner_lost' }
+  record({ workspaceId, at, actor, action: 'policy.change_canceled', subject, details })
 }
 
 async function readReference(

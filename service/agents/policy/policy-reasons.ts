@@ -74,8 +74,8 @@ export const APPROVAL_REASONS = {
   activeSpend: (percent: number, percentMax: number) =>
     reason(
       'whole_account',
-      `With what agents paused or lowered in the last 30 days, it stops ${percent}% of the active ` +
-        `daily budgets; more than ${percentMax}% count as the whole ad account.`,
+      `With what agents paused or lowered in the last 30 days, it stops ${percent}% of the ` +
+        `active daily budgets; more than ${percentMax}% count as the whole ad account.`,
     ),
   spendUnknown: () =>
     reason(

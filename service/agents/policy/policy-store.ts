@@ -225,7 +225,8 @@ export async function insertPolicyVersion(
 interface PendingEnd {
   workspaceId: number
   version: number
-  userId: number
+  /** Null if it ended with the role of the person who saved it. */
+  userId: number | null
   at: Date
 }
 

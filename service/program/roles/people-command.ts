@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { Command } from 'commander'
+import { cancelPolicyOfFormerOwner } from '../../agents/policy/pending-policy.ts'
 import type { AuditedContext } from '../../audit/audit-store.ts'
 import { createAuditTrail } from '../../audit/audit-store.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
@@ -108,7 +109,8 @@ function applyRequest(context: ChangeContext, request: StatusRequest): Promise<b
     const recordSecurityEvent = createSecurityEventRecorder({ ...context, addressOf: () => '' })
     return removeSecondFactors({ ...context, recordSecurityEvent }, name)
   }
-  return changeUserStatus(context, name, status)
+  const onRoleLost = cancelPolicyOfFormerOwner
+  return changeUserStatus({ ...context, onRoleLost }, name, status)
 }
 
 export function definePeopleCommand(handle: (request: PeopleRequest) => Promise<void>): Command {

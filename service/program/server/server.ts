@@ -1,6 +1,7 @@
 import type { ContractKeys } from '@signalbox/contract/signing-key.ts'
 import { seedSimulatedAccount } from '../../agents/campaigns/simulated-account-store.ts'
 import { createSimulatedCampaignApi } from '../../agents/campaigns/simulated-campaign-store.ts'
+import { cancelPolicyOfFormerOwner } from '../../agents/policy/pending-policy.ts'
 import { createAuditTrail } from '../../audit/audit-store.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
 import type { StreamSlots } from '../../dashboard/live/stream-limit.ts'
@@ -197,6 +198,7 @@ function createServiceContext(
     addressOf: createClientAddressReader(createTrustedProxies(settings.trustedProxies)),
     campaigns: createSimulatedCampaignApi(database),
     onAdAccountAdded: addSimulatedCampaigns,
+    onRoleLost: cancelPolicyOfFormerOwner,
     onDestinationChanged: () => routes.invalidate(),
     onDeliveriesQueued: trackerId => announce({ trackerIds: [trackerId], hasDueDeliveries: true }),
     onTouchError: createTouchErrorHandler(logger),

@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import { SESSION_API_PATH } from '@signalbox/contract/session/session-operation.ts'
 import {
   blockAuditWrites,
-  createTestAuditTrail,
+  createOperatorContext,
   readAuditEntries,
   readAuditLines,
 } from '../../../testing/fixtures/audit.ts'
@@ -181,10 +181,10 @@ it('audits disabled people in each of their workspaces, and disabled workspaces'
 
 /** What the operator's commands depend on. */
 function operatorContext(service: TestService) {
-  const { database, server, clock } = service
-  const recording = { database, logger: server.app.log, now: clock.now }
-  const recordSecurityEvent = createSecurityEventRecorder({ ...recording, addressOf: () => '' })
-  return { database, now: clock.now, audit: createTestAuditTrail(service), recordSecurityEvent }
+  const { database, logger, now, ...context } = createOperatorContext(service)
+  const recording = { database, logger, now, addressOf: () => '' }
+  const recordSecurityEvent = createSecurityEventRecorder(recording)
+  return { database, now, ...context, recordSecurityEvent }
 }
 
 const WITHDRAWALS = {

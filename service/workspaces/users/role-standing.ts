@@ -1,6 +1,8 @@
 import {
   DECIDING_ROLES,
+  hasPermission,
   WORKSPACE_ROLES,
+  type WorkspaceAction,
   type WorkspaceRole,
 } from '@signalbox/contract/session/roles.ts'
 import type { AuditDetails } from '../../audit/audit-entry.ts'
@@ -28,6 +30,16 @@ export function startOfStanding(at: Date): Date {
 /** When a member has the role that was granted, if nobody confirms it before. */
 export function endOfWait({ grantedAt }: Pick<GrantedRole, 'grantedAt'>): Date {
   return new Date(grantedAt.getTime() + STANDING_HOURS * HOUR_MILLISECONDS)
+}
+
+/** Whether a user is active and has a role that allows the action. */
+export async function hasPermissionNow(
+  transaction: Transaction,
+  member: MemberKey,
+  action: WorkspaceAction,
+): Promise<boolean> {
+  const found = await findMemberSince(transaction, member)
+  return found !== null && hasPermission(found.role, action)
 }
 
 interface MemberAt {

@@ -105,3 +105,20 @@ export async function settleGrantedRole(
     .where('granted_role', 'is not', null)
     .execute()
 }
+
+/** Withdraws the roles that wait because a member granted them, except for some roles. */
+export async function withdrawGrantedRoles(
+  { query }: Query,
+  { workspaceId, userId }: MemberKey,
+  kept: readonly WorkspaceRole[],
+): Promise<{ userId: number; role: WorkspaceRole }[]> {
+  const rows = await query
+    .updateTable('members')
+    .set(NO_GRANT)
+    .where('workspace_id', '=', workspaceId)
+    .where('granted_by', '=', userId)
+    .$if(kept.length > 0, update => update.where('granted_role', 'not in', kept))
+    .returning(['user_id', 'role'])
+    .execute()
+  return rows.map(row => ({ userId: row.user_id, role: row.role as WorkspaceRole }))
+}

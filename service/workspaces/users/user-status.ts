@@ -1,10 +1,10 @@
 import { type AuditedContext, commitAudited } from '../../audit/audit-store.ts'
+import { endGrantsOf, type RoleLossListener, recordWithdrawals } from './role-loss.ts'
 import { deleteAuthenticatorApp, deletePasskeys } from './second-factor-store.ts'
 import type { RecordSecurityEvent } from './security-events.ts'
 import { deleteSessions } from './session-store.ts'
 import { findUserByEmail, setUserStatus } from './user-store.ts'
-import { listWorkspaceIdsOfUser, setWorkspaceStatus } from './workspace-store.ts'
-import { recordWithdrawals } from './workspaces.ts'
+import { listWorkspaceIdsOfUser, lockMembers, setWorkspaceStatus } from './workspace-store.ts'
 
 interface StatusContext extends AuditedContext {
   now: () => Date
@@ -16,21 +16,23 @@ const OPERATOR = { type: 'operator', id: null } as const
 
 /**
  * Disables or enables a user for the operator, with an entry in the log of each of the user's
- * workspaces, and one for each invitation that is withdrawn. Returns false when no user has this
- * address.
+ * workspaces, and one for each thing that ends with the user's roles. Returns false when no user
+ * has this address.
  */
 export async function changeUserStatus(
-  context: StatusContext,
+  context: StatusContext & { onRoleLost: RoleLossListener },
   email: string,
   status: UserStatusName,
 ): Promise<boolean> {
   return commitAudited(context, async (transaction, record) => {
     const user = await findUserByEmail(transaction, email)
-    const changed = user && (await setUserStatus(transaction, email, status))
-    if (!changed) return false
+    if (!user) return false
     const { userId } = user
+    const workspaceIds = await listWorkspaceIdsOfUser(transaction, userId)
+    for (const workspaceId of workspaceIds) await lockMembers(transaction, workspaceId)
+    const changed = await setUserStatus(transaction, email, status)
     const at = context.now()
-    for (const workspaceId of await listWorkspaceIdsOfUser(transaction, userId)) {
+    for (const workspaceId of workspaceIds) {
       record({
         workspaceId,
         at,
@@ -40,8 +42,12 @@ export async function changeUserStatus(
         details: {},
       })
     }
-    const reason = 'inviter_disabled'
-    recordWithdrawals(record, changed.withdrawn, { actor: OPERATOR, at, reason })
+    if (status === 'active') return true
+    const loss = { userId, actor: OPERATOR, at, record, reason: 'inviter_disabled' } as const
+    recordWithdrawals(loss, changed?.withdrawn ?? [])
+    for (const workspaceId of workspaceIds) {
+      await endGrantsOf(transaction, context, { ...loss, workspaceId, newRole: null })
+    }
     return true
   })
 }

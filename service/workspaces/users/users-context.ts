@@ -16,6 +16,7 @@ import {
 } from './mail/email-templates.ts'
 import type { Mailer } from './mail/mail-queue.ts'
 import { PASSWORD_COST, type ScryptCost } from './password-hash.ts'
+import type { RoleLossListener } from './role-loss.ts'
 import { createSecurityEventRecorder, type RecordSecurityEvent } from './security-events.ts'
 import {
   readSignUpPolicy,
@@ -42,6 +43,7 @@ export interface UsersContext extends DeviceContext, AuditedContext {
   /** Encrypts what a sign-in at that provider leaves in the browser. */
   attemptKey: Buffer
   onAdAccountAdded: AdAccountListener
+  onRoleLost: RoleLossListener
   recordSecurityEvent: RecordSecurityEvent
   /** Loaded on first use, which takes 0.2 seconds; the origin may be unknown before. */
   authLibrary: () => Promise<AuthLibrary>
@@ -62,6 +64,7 @@ export interface UsersOptions extends AuditedContext {
   limits: UserLimits
   settings: SocialSettings & SignUpSettings & SingleSignOnSettings
   onAdAccountAdded: AdAccountListener
+  onRoleLost: RoleLossListener
   /** Returns the address of a client, for security events. */
   addressOf: (request: AddressedRequest) => string
   /** Of new hashes; PASSWORD_COST by default. */
@@ -90,6 +93,7 @@ export function createUsersContext(options: UsersOptions): UsersContext {
     singleSignOn: readSingleSignOn(settings, { now, publicOrigin }),
     attemptKey: deriveKey(masterKey, 'signalbox single sign-on'),
     onAdAccountAdded: options.onAdAccountAdded,
+    onRoleLost: options.onRoleLost,
     recordSecurityEvent,
     passwordCost,
     limits: options.limits,

@@ -167,3 +167,26 @@ it('lists the role that waits with its time, until it is confirmed', async test 
   assert.equal((await confirm(owner)).status, 204)
   assert.equal(await waitingRole(), null)
 })
+
+for (const [loss, role] of [
+  ['is removed', null],
+  ['becomes a member', 'member'],
+] as const) {
+  it(`ends the wait of a person whose inviter ${loss}, and audits it`, async test => {
+    const { service, owner, inviter, guest, workspaceId, path, roleOf, confirm } = await stage(test)
+    const member = `${path}/members/${inviter.userId}`
+    const reply = role
+      ? await owner.client.call('PATCH', member, { body: { role } })
+      : await owner.client.call('DELETE', member)
+    assert.equal(reply.status, 204)
+    assert.equal((await confirm(owner)).status, 409)
+    service.clock.advance(73 * HOUR_SECONDS)
+    assert.deepEqual(await settle(service), { settled: 0, more: false })
+    assert.equal(await roleOf(guest), 'member')
+    const entries = await readAuditEntries(service.database, workspaceId, 'member.role_changed')
+    const entry = entries.find(({ subject }) => subject.id === String(guest.userId))
+    const reason = role ? 'inviter_demoted' : 'inviter_removed'
+    const same = { role_before: 'member', role: 'member', granted_role: null }
+    assert.deepEqual(entry?.details, { ...same, reason })
+  })
+}

@@ -16,9 +16,9 @@ import type { Database, Transaction } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { Validator } from '../../runtime/http/validator.ts'
 import { parseRowId } from '../../runtime/util/ids.ts'
-import { type WithdrawnInvitation, withdrawInvitationsOfMember } from './invitation-store.ts'
 import { requireRecentAuthentication, requireSecondFactor } from './reauthentication.ts'
-import { applyRole } from './role-standing.ts'
+import { endGrantsOf } from './role-loss.ts'
+import { applyRole, hasPermissionNow } from './role-standing.ts'
 import type { CurrentUser } from './session-store.ts'
 import { NAME_ERROR, parseName, ROLE_ERROR } from './user-input.ts'
 import type { UsersContext } from './users-context.ts'
@@ -64,16 +64,16 @@ export async function requireRole(
 }
 
 /**
- * Throws a 403 when the member has lost a role that allows the action. For a transaction that holds
- * a lock of the workspace, which role changes also take: `requireRole` has run before it.
+ * Throws a 403 when the member has lost a role that allows the action, or is disabled. For a
+ * transaction that holds a lock of the workspace, which role changes also take: `requireRole` has
+ * run before it.
  */
 export async function requireRoleUnderLock(
   transaction: Transaction,
   member: MemberKey,
   action: WorkspaceAction,
 ): Promise<void> {
-  const role = await findMemberRole(transaction, member)
-  if (role === null || !hasPermission(role, action)) throw forbiddenByRole()
+  if (!(await hasPermissionNow(transaction, member, action))) throw forbiddenByRole()
 }
 
 /**
@@ -168,8 +168,8 @@ const roleValidator = new Validator(RoleSubmission, { members: { role: { error: 
 
 /**
  * Changes the role of a member. Only owners may; the last owner stays an owner. Granting a role
- * that decides needs a recent confirmation of identity. Withdraws the member's invitations to roles
- * above the new one.
+ * that decides needs a recent confirmation of identity. Ends what the member started and the new
+ * role does not allow.
  */
 export async function changeMemberRole(
   context: UsersContext,
@@ -193,17 +193,16 @@ export async function changeMemberRole(
     const at = context.now()
     const now = { role, grantedBy: user.userId, grantedAt: at }
     const details = await applyRole({ query }, key, { ...now, before })
-    const withdrawn = await withdrawInvitationsOfMember({ query }, key, role)
     if (details)
       record(createMemberEntry(user, key, { action: 'member.role_changed', at, details }))
-    const withdrawal = { actor: userActor(user), at, reason: 'inviter_demoted' } as const
-    recordWithdrawals(record, withdrawn, withdrawal)
+    const loss = { ...key, actor: userActor(user), at, record, reason: 'inviter_demoted' } as const
+    await endGrantsOf({ query }, context, { ...loss, newRole: role })
   })
 }
 
 /**
- * Removes a member with the member's pending invitations, or lets the user leave. A member with a
- * higher role cannot be removed, nor the last owner.
+ * Removes a member with what the member started, or lets the user leave. A member with a higher
+ * role cannot be removed, nor the last owner.
  */
 export async function removeMember(
   context: UsersContext,
@@ -225,13 +224,12 @@ export async function removeMember(
     if (!canRemove) throw forbiddenByRole()
     if (removed === 'owner') await requireAnotherOwner({ query }, workspaceId)
     await deleteMember({ query }, { workspaceId, userId })
-    const withdrawn = await withdrawInvitationsOfMember({ query }, { workspaceId, userId }, null)
     const at = context.now()
     const reason = isLeaving ? 'left' : 'removed'
     const change = { action: 'member.removed', at, details: { role: removed, reason } } as const
     record(createMemberEntry(user, { workspaceId, userId }, change))
-    const withdrawal = { actor: userActor(user), at, reason: `inviter_${reason}` } as const
-    recordWithdrawals(record, withdrawn, withdrawal)
+    const loss = { workspaceId, userId, actor: userActor(user), at, record } as const
+    await endGrantsOf({ query }, context, { ...loss, reason: `inviter_${reason}`, newRole: null })
   })
 }
 
@@ -243,25 +241,6 @@ export function createMemberEntry(
 ): AuditEntry {
   const subject = { type: 'member', id: String(userId) } as const
   return { workspaceId, actor: userActor(user), subject, ...change }
-}
-
-interface Withdrawal {
-  actor: AuditActor
-  at: Date
-  reason: 'inviter_left' | 'inviter_removed' | 'inviter_demoted' | 'inviter_disabled'
-}
-
-/** An entry for each invitation that was withdrawn because of its inviter. */
-export function recordWithdrawals(
-  record: (entry: AuditEntry) => void,
-  withdrawn: readonly WithdrawnInvitation[],
-  { actor, at, reason }: Withdrawal,
-): void {
-  for (const { id, workspaceId, role } of withdrawn) {
-    const subject = { type: 'invitation', id } as const
-    const action = 'invitation.withdrawn'
-    record({ workspaceId, at, actor, action, subject, details: { role, reason } })
-  }
 }
 
 export function userActor({ userId }: Pick<CurrentUser, 'userId'>): AuditActor {
