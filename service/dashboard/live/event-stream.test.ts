@@ -44,6 +44,22 @@ it('disconnects a reader that does not read', async test => {
   stream.end()
 })
 
+it('frees the place of a reader that does not read when its session ends', async test => {
+  const { stream, response } = await openStream(test)
+  let closes = 0
+  stream.onClose(() => {
+    closes += 1
+  })
+  const id = 'x'.repeat(100_000)
+  for (let sent = 0; response.writableLength === 0 && sent < 1_000; sent += 1) {
+    stream.send(MESSAGE, id)
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  assert.equal(stream.isEnded, false, 'it is behind, and not far enough to be disconnected')
+  stream.end()
+  await waitUntil('it is closed', () => closes === 1)
+})
+
 it('keeps a reader that is slow for a while', async test => {
   const { stream, socket } = await openStream(test)
   for (let count = 0; count < 5; count += 1) stream.send(MESSAGE, 'x'.repeat(100_000))

@@ -53,9 +53,16 @@ export class EventStream {
     if (this.#isOpen) this.#write(`: heartbeat\nid: ${id}\n\n`)
   }
 
+  /**
+   * A reader that is behind is disconnected, because it may never read the rest: it would keep its
+   * place after its session ended. It can resume with its last event ID.
+   */
   end(): void {
-    if (this.#isOpen && !this.#isEnded) this.#response.end()
+    const isSending = this.#isOpen && !this.#isEnded
     this.#isEnded = true
+    if (!isSending) return
+    if (this.#response.writableLength > 0) this.#response.destroy()
+    else this.#response.end()
   }
 
   onClose(listener: () => void): void {

@@ -93,6 +93,28 @@ it('replaces stored tokens by others for each event, and keeps those of orders',
   assert.deepEqual((await service.submit(body)).body.notices ?? [], [])
 })
 
+it('replaces an action source that names a person, and keeps words of the shop', async test => {
+  const service = await startTestService(test)
+  const named = ['jane%40mail.example', 'call +49 1512 3456789', EMAIL]
+  const kept = ['kiosk_12', 'website', 'physical_store']
+  const sources = [...named, ...kept]
+  const ids = sources.map((_, at) => `order-${at}`)
+  await storeOldEvents(service, ids)
+  const { database } = service
+  for (const [at, source] of sources.entries()) {
+    const values = [ids[at], source === 'website' ? null : source]
+    await database.pool.query('update events set action_source = $2 where event_id = $1', values)
+  }
+  await replaceTextTokens({ database, now: service.clock.now(), chunkEvents: 4 })
+  const { rows } = await database.pool.query(
+    `select coalesce(action_source, 'website') as source from events order by created_at, event_id`,
+  )
+  assert.deepEqual(
+    rows.map(({ source }) => source),
+    [...named.map(() => 'other'), ...kept],
+  )
+})
+
 it('goes on after an interruption, and scans until the earlier version has ended', async test => {
   const service = await startTestService(test)
   await storeOldEvents(service, ['first'])

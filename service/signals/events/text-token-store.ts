@@ -1,6 +1,12 @@
+import { ACTION_SOURCES } from '@signalbox/contract/event-context.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { isObject } from '../../runtime/util/is-object.ts'
 import { pauseBetweenBatches } from '../../runtime/util/wait.ts'
+import {
+  containsEmail,
+  decodePercentEncoding,
+  decodeWrittenMarks,
+} from '../identity/identifier-formats.ts'
 import { decodeValueData, encodeValueData } from './column-encoding.ts'
 import { payloadCondition } from './event-store.ts'
 import { createRandomTokenMaker, mapTokens, type TokenMaker } from './free-text.ts'
@@ -22,7 +28,8 @@ interface TokenReplacement {
 /**
  * Replaces the tokens that earlier versions made in free text, which were the same in every event
  * of a tracker, by random ones for each event. Those in `order_id` stay: an order is searched by
- * them. Safe to repeat, to interrupt, and to run in several processes: a token that is replaced
+ * them. An action source that names a person, which earlier versions stored, becomes `other`, as
+ * new ones do. Safe to repeat, to interrupt, and to run in several processes: a token that is replaced
  * twice is random as well. Returns the number of events that changed.
  */
 export async function replaceTextTokens(replacement: TokenReplacement): Promise<number> {
@@ -56,6 +63,7 @@ async function replaceInChunk(
   for (const event of await findTextEvents(database, trackerId, chunk)) {
     if (await replaceInEvent(database, trackerId, event)) changed += 1
   }
+  changed += await replaceActionSources(database, trackerId, chunk)
   await recordProgress(database, trackerId, chunk)
   return { changed, hasMore: chunk.hasMore }
 }
@@ -169,6 +177,39 @@ async function replaceInEvent(
     )
   }
   return isValueChanged || isPayloadChanged
+}
+
+const UNNAMED_SOURCE = 'other'
+/** As many digits as a phone number has, also apart. */
+const MANY_DIGITS = /(?:\d\D{0,2}){7}/
+
+/** Of sources that no platform knows, those that hold an address or a number like a phone's. */
+async function replaceActionSources(
+  { pool }: Database,
+  trackerId: string,
+  { from, to }: Chunk,
+): Promise<number> {
+  const period = [trackerId, from, to]
+  const { rows } = await pool.query(
+    `select distinct action_source from events
+     where tracker_id = $1::uuid and created_at > $2::timestamptz
+       and created_at <= $3::timestamptz and action_source <> all ($4::text[])`,
+    [...period, ACTION_SOURCES],
+  )
+  const named = rows.map(row => row.action_source).filter(namesPerson)
+  if (named.length === 0) return 0
+  const { rowCount } = await pool.query(
+    `update events set action_source = $5::text
+     where tracker_id = $1::uuid and created_at > $2::timestamptz
+       and created_at <= $3::timestamptz and action_source = any ($4::text[])`,
+    [...period, named, UNNAMED_SOURCE],
+  )
+  return rowCount ?? 0
+}
+
+function namesPerson(source: string): boolean {
+  const text = decodeWrittenMarks(decodePercentEncoding(source))
+  return containsEmail(text) || MANY_DIGITS.test(text)
 }
 
 /** The stored text with other tokens in every member but the order ID. */
