@@ -51,8 +51,10 @@ import {
 import type { PlatformRegistry } from '../../signals/platforms/registry.ts'
 import { RefusalRecorder } from '../../signals/refusals/refusal-recorder.ts'
 import { startRefusalWorker } from '../../signals/refusals/worker.ts'
+import { revokeCredentialsOfFormerMember } from '../../workspaces/oauth/execution-tokens.ts'
 import type { Mailer } from '../../workspaces/users/mail/mail-queue.ts'
 import type { ScryptCost } from '../../workspaces/users/password-hash.ts'
+import type { RoleLossListener } from '../../workspaces/users/role-loss.ts'
 import type { AdAccountListener } from '../../workspaces/users/users-context.ts'
 import type { CommitQueueState } from '../metrics/ingestion-metrics.ts'
 import { registerRoutes, type ServiceContext } from './register-routes.ts'
@@ -198,7 +200,7 @@ function createServiceContext(
     addressOf: createClientAddressReader(createTrustedProxies(settings.trustedProxies)),
     campaigns: createSimulatedCampaignApi(database),
     onAdAccountAdded: addSimulatedCampaigns,
-    onRoleLost: cancelPolicyOfFormerOwner,
+    onRoleLost: endRole,
     onDestinationChanged: () => routes.invalidate(),
     onDeliveriesQueued: trackerId => announce({ trackerIds: [trackerId], hasDueDeliveries: true }),
     onTouchError: createTouchErrorHandler(logger),
@@ -210,6 +212,12 @@ function createServiceContext(
 const addSimulatedCampaigns: AdAccountListener = (transaction, account) => {
   const { id: adAccountId, platformAccountId, name, createdAt: at } = account
   return seedSimulatedAccount(transaction, { adAccountId, platformAccountId, name, at })
+}
+
+/** What ends with a role, beside invitations. */
+const endRole: RoleLossListener = async (transaction, loss) => {
+  await cancelPolicyOfFormerOwner(transaction, loss)
+  await revokeCredentialsOfFormerMember(transaction, loss)
 }
 
 /** Requests do not wait until the time of last use is stored, so a failure is logged here. */

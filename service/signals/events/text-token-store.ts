@@ -180,7 +180,7 @@ async function replaceInEvent(
 }
 
 const UNNAMED_SOURCE = 'other'
-/** As many digits as a phone number has, also apart. */
+/** As many digits as a phone number has. */
 const MANY_DIGITS = /(?:\d\D{0,2}){7}/
 
 /** Of sources that no platform knows, those that hold an address or a number like a phone's. */

@@ -138,7 +138,7 @@ export async function revokeConnection(
 
 /** The connections that a user approved and that are not revoked. */
 export async function findConnectionsOfUser(
-  { query }: Database,
+  { query }: Transaction,
   userId: number,
 ): Promise<ConnectionKey[]> {
   return query

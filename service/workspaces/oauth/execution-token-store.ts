@@ -108,7 +108,7 @@ export async function listLiveTokenIds(
 
 /** The tokens that a user issued and that are not revoked. */
 export async function findTokensOfUser(
-  { query }: Database,
+  { query }: Transaction,
   userId: number,
 ): Promise<{ workspaceId: number; tokenId: number }[]> {
   return query

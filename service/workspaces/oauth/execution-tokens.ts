@@ -9,6 +9,7 @@ import type { ListPage } from '../../runtime/util/list-page.ts'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
 import { generateToken, hashToken } from '../../runtime/util/token-format.ts'
 import { requireRecentAuthentication } from '../users/reauthentication.ts'
+import type { RoleLossListener } from '../users/role-loss.ts'
 import { parseDisplayName } from '../users/user-input.ts'
 import { userActor } from '../users/workspaces.ts'
 import { findConnectionsOfUser, revokeConnection } from './connection-store.ts'
@@ -194,6 +195,29 @@ export async function revokeTokenWithAudit(
     })
     return true
   })
+}
+
+/**
+ * Revokes for good what a person who left a workspace or was removed had approved there: it would
+ * work again if the person ever became an owner again. A person who was only demoted keeps it.
+ */
+export const revokeCredentialsOfFormerMember: RoleLossListener = async (transaction, loss) => {
+  const { workspaceId, userId, actor, at, reason, record } = loss
+  if (reason !== 'inviter_left' && reason !== 'inviter_removed') return
+  for (const connection of await findConnectionsOfUser(transaction, userId)) {
+    if (connection.workspaceId !== workspaceId) continue
+    if (!(await revokeConnection(transaction, connection, at))) continue
+    const subject = { type: 'connection', id: String(connection.connectionId) } as const
+    const details = { reason: 'member_removed' }
+    record({ workspaceId, at, actor, action: 'connection.revoked', subject, details })
+  }
+  for (const token of await findTokensOfUser(transaction, userId)) {
+    if (token.workspaceId !== workspaceId) continue
+    if (!(await revokeExecutionToken(transaction, token, at))) continue
+    const subject = { type: 'execution_token', id: String(token.tokenId) } as const
+    const details = { reason: 'member_removed' }
+    record({ workspaceId, at, actor, action: 'execution_token.revoked', subject, details })
+  }
 }
 
 const OPERATOR = { type: 'operator', id: null } as const

@@ -1,14 +1,50 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { createTestAuditTrail, readAuditLines } from '../../../testing/fixtures/audit.ts'
+import {
+  createTestAuditTrail,
+  readAuditEntries,
+  readAuditLines,
+} from '../../../testing/fixtures/audit.ts'
 import {
   checkTokenAccess,
   connectAgent,
   requestToken,
   startOauthFixture,
 } from '../../../testing/fixtures/oauth.ts'
+import { addMember, createTestUser } from '../../../testing/fixtures/users.ts'
 import { setUserStatus } from '../users/user-store.ts'
 import { issueExecutionToken, revokeCredentialsOfUser } from './execution-tokens.ts'
+
+it('ends the connections and tokens of an owner who is removed, also if invited again', async test => {
+  const fixture = await startOauthFixture(test, { isShared: false })
+  const { service, workspace } = fixture
+  const { database, clock } = service
+  const { workspaceId, adAccountId, owner } = workspace
+  const connected = await connectAgent(fixture)
+  const context = { database, now: clock.now, audit: createTestAuditTrail(service) }
+  const place = { workspaceId, adAccountId, tier: 'read', days: 30, name: 'Token' } as const
+  const issue = { ...place, issuedBy: owner.userId, issuedAt: clock.now() }
+  const { token } = await issueExecutionToken(context, issue)
+  const other = await createTestUser(service)
+  await addMember(service, { workspaceId, userId: other.userId, role: 'owner' })
+  const path = `/browser/workspaces/${workspaceId}/members/${owner.userId}`
+  assert.equal((await other.client.call('DELETE', path)).status, 204)
+  await addMember(service, { workspaceId, userId: owner.userId, role: 'owner' })
+  const none = { mcp: 401, agent: 401 }
+  assert.deepEqual(await checkTokenAccess(fixture, connected.accessToken), none)
+  assert.deepEqual(await checkTokenAccess(fixture, token), none)
+  const entries = await readAuditEntries(database, workspaceId)
+  const revoked = entries.filter(({ action }) =>
+    /^(connection|execution_token).revoked/.test(action),
+  )
+  assert.deepEqual(
+    revoked.map(({ details, actor }) => [details.reason, actor.id]),
+    [
+      ['member_removed', String(other.userId)],
+      ['member_removed', String(other.userId)],
+    ],
+  )
+})
 
 it('ends the connections and tokens of a disabled person for good', async test => {
   const fixture = await startOauthFixture(test)
