@@ -29,8 +29,8 @@ interface TokenReplacement {
  * Replaces the tokens that earlier versions made in free text, which were the same in every event
  * of a tracker, by random ones for each event. Those in `order_id` stay: an order is searched by
  * them. An action source that names a person, which earlier versions stored, becomes `other`, as
- * new ones do. Safe to repeat, to interrupt, and to run in several processes: a token that is replaced
- * twice is random as well. Returns the number of events that changed.
+ * new ones do. Safe to repeat, to interrupt, and to run in several processes: a token that is
+ * replaced twice is random as well. Returns the number of events that changed.
  */
 export async function replaceTextTokens(replacement: TokenReplacement): Promise<number> {
   const { database, signal } = replacement
