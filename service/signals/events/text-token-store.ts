@@ -198,13 +198,14 @@ async function replaceActionSources(
   )
   const named = rows.map(row => row.action_source).filter(namesPerson)
   if (named.length === 0) return 0
-  const { rowCount } = await pool.query(
+  const { rows: changed } = await pool.query(
     `update events set action_source = $5::text
      where tracker_id = $1::uuid and created_at > $2::timestamptz
-       and created_at <= $3::timestamptz and action_source = any ($4::text[])`,
+       and created_at <= $3::timestamptz and action_source = any ($4::text[])
+     returning event_id`,
     [...period, named, UNNAMED_SOURCE],
   )
-  return rowCount ?? 0
+  return changed.length
 }
 
 function namesPerson(source: string): boolean {

@@ -124,7 +124,7 @@ it('admits no guest as an owner when the inviter is removed concurrently', async
       LOSSES['is removed']?.(service, scene) as Promise<{ status: number }>,
     ])
     assert.equal(removal.status, 204)
-    // Whoever joined before the removal stays a member, because the role still waited.
+    // A guest who joined before the removal stays a member, because the role still waited.
     assert.equal(await scene.guestRole(), answer.status === 200 ? 'member' : null)
     assert.equal(await scene.pending(), 0)
   }
