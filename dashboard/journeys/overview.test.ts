@@ -48,7 +48,7 @@ it('answers whether yesterday reached each platform, and leads to each band', as
     await page.goto(`${service.url}/w/${tracker.workspaceId}`)
     await page.getByRole('group', { name: 'What happened to the events' }).waitFor()
     const answer = await page.getByRole('region', { name: 'Purchases of yesterday' }).innerText()
-    assert.match(answer, /Meta .* accepted 12 of 13 purchases of yesterday \(EUR 239\.40\)\./)
+    assert.match(answer, /Meta .* accepted 12 of 13 purchases of yesterday \(239\.40 EUR\)\./)
     assert.match(answer, /1 failed: Refused by the platform\./)
     assert.match(answer, /Webhook .* accepted all of 13 purchases of yesterday/)
     assert.equal(await page.evaluate('document.body.scrollWidth <= innerWidth'), true)

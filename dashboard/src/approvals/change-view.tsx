@@ -173,7 +173,7 @@ const STATUS_COLORS: Partial<Record<ActionStatus, MantineColor>> = {
 export function ActionStatusBadge({ status }: { status: ActionStatus }) {
   const color = STATUS_COLORS[status] ?? 'gray'
   return (
-    <Badge variant="light" color={color} tt="none" fw={600} radius="sm" className="status">
+    <Badge variant="light" color={color} tt="none" fw={600} radius="sm">
       {ACTION_STATUS_LABELS[status]}
     </Badge>
   )

@@ -1,5 +1,5 @@
 import { Table } from '@mantine/core'
-import type { ReactNode } from 'react'
+import { Fragment, type ReactNode } from 'react'
 
 export interface Column<Row> {
   /** Unique in the table, for example `received`. */
@@ -24,6 +24,8 @@ interface DataTableProps<Row> {
   rows: readonly Row[]
   rowKey: (row: Row) => string
   rowClass?: (row: Row) => string
+  /** What rows that follow each other share: a line of its own above them, in their place. */
+  groupOf?: (row: Row) => string
 }
 
 /**
@@ -31,7 +33,7 @@ interface DataTableProps<Row> {
  * a phone has no room, and nothing cut.
  */
 export function DataTable<Row>({ label, columns, rows, ...props }: DataTableProps<Row>) {
-  const { rowKey, rowClass = () => '' } = props
+  const { rowKey, rowClass = () => '', groupOf } = props
   return (
     <Table.ScrollContainer className="surface" minWidth={0} type="native" tabIndex={0}>
       <Table className="data-table" highlightOnHover aria-label={label}>
@@ -45,19 +47,37 @@ export function DataTable<Row>({ label, columns, rows, ...props }: DataTableProp
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {rows.map(row => (
-            <Table.Tr key={rowKey(row)} className={rowClass(row)}>
-              {columns.map(column => (
-                <Table.Td key={column.key} data-wrap={column.wrap} {...placeOf(column)}>
-                  {column.cell(row)}
-                </Table.Td>
-              ))}
-            </Table.Tr>
+          {rows.map((row, index) => (
+            <Fragment key={rowKey(row)}>
+              {groupOf && isFirstOfGroup(rows, index, groupOf) && (
+                <Table.Tr className="group-row">
+                  <Table.Th scope="rowgroup" colSpan={columns.length}>
+                    {groupOf(row)}
+                  </Table.Th>
+                </Table.Tr>
+              )}
+              <Table.Tr className={rowClass(row)}>
+                {columns.map(column => (
+                  <Table.Td key={column.key} data-wrap={column.wrap} {...placeOf(column)}>
+                    {column.cell(row)}
+                  </Table.Td>
+                ))}
+              </Table.Tr>
+            </Fragment>
           ))}
         </Table.Tbody>
       </Table>
     </Table.ScrollContainer>
   )
+}
+
+function isFirstOfGroup<Row>(
+  rows: readonly Row[],
+  index: number,
+  groupOf: (row: Row) => string,
+): boolean {
+  const [before, row] = [rows[index - 1], rows[index]]
+  return row !== undefined && (before === undefined || groupOf(before) !== groupOf(row))
 }
 
 function placeOf<Row>({ align, from }: Column<Row>) {

@@ -28,7 +28,7 @@ export function ReplayButton({ selection, label }: ReplayButtonProps) {
   return (
     <>
       {selection && (
-        <Button variant="default" onClick={() => setOpened(selection)}>
+        <Button variant="default" size="compact-sm" onClick={() => setOpened(selection)}>
           {label}
         </Button>
       )}

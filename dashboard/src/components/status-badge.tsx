@@ -20,12 +20,15 @@ const COLORS: Record<DeliveryStatus, MantineColor> = {
 interface StatusBadgeProps {
   status: DeliveryStatus
   isTest?: boolean
+  /** Before the status, for example how many deliveries have it. */
+  children?: ReactNode
 }
 
 /** The status of a delivery, in the words of the documentation. */
-export function StatusBadge({ status, isTest = false }: StatusBadgeProps) {
+export function StatusBadge({ status, isTest = false, children }: StatusBadgeProps) {
   return (
-    <Tag color={COLORS[status]} className="status">
+    <Tag color={COLORS[status]}>
+      {children}
       {isTest ? `test, ${status}` : status}
     </Tag>
   )
@@ -34,14 +37,13 @@ export function StatusBadge({ status, isTest = false }: StatusBadgeProps) {
 interface TagProps {
   /** By default the color of what is well. */
   color?: MantineColor
-  className?: string
   children: ReactNode
 }
 
 /** One or two words about a row, as they are written, never in capitals. */
-export function Tag({ color = 'brand', children, ...props }: TagProps) {
+export function Tag({ color = 'brand', children }: TagProps) {
   return (
-    <Badge variant="light" color={color} tt="none" fw={600} size="md" radius="sm" {...props}>
+    <Badge variant="light" color={color} tt="none" fw={600} size="md" radius="sm">
       {children}
     </Badge>
   )

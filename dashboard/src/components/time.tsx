@@ -24,10 +24,12 @@ export function Time({ at, format = 'both', isPlanned = false }: TimeProps) {
   const time = new Date(at)
   const absolute = formatAbsolute(time, zone)
   const relative = formatRelative(time, { now, isPlanned })
-  const text = { relative, absolute, both: `${absolute} (${relative})` }[format]
   return (
     <time dateTime={at} title={absolute}>
-      {text}
+      {format !== 'relative' && <span className="nowrap">{absolute}</span>}
+      {format === 'relative' && relative}
+      {format === 'both' && ' '}
+      {format === 'both' && <span className="nowrap">({relative})</span>}
     </time>
   )
 }

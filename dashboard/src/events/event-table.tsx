@@ -1,6 +1,8 @@
 import { Group, Text } from '@mantine/core'
+import type { DeliveryStatus } from '@signalbox/contract/deliveries.ts'
 import type { EventSummary } from '@signalbox/contract/session/events.ts'
 import { type Column, DataTable } from '../components/data-table.tsx'
+import { formatMoney, formatNumber } from '../components/format-count.ts'
 import { PageLink } from '../components/links.tsx'
 import { StatusBadge } from '../components/status-badge.tsx'
 import { Time } from '../components/time.tsx'
@@ -86,7 +88,7 @@ function toColumn(key: EventColumn): Column<EventSummary> {
         wrap: 'whole',
         from: 'sm',
         cell: ({ value_amount: amount, value_currency: currency }) =>
-          amount !== null && `${amount} ${currency ?? ''}`,
+          amount !== null && formatMoney({ amount, currency }),
       }
     case 'space':
       return {
@@ -119,10 +121,35 @@ function EventStatuses({ event }: { event: EventSummary }) {
     )
   }
   return (
-    <Group gap={4}>
-      {event.deliveries.map(({ delivery_id, status, is_test }) => (
-        <StatusBadge key={delivery_id} status={status} isTest={is_test} />
+    <Group gap={4} className="statuses">
+      {groupStatuses(event.deliveries).map(({ status, isTest, count }) => (
+        <StatusBadge key={`${status} ${isTest}`} status={status} isTest={isTest}>
+          {count > 1 && `${formatNumber(count)} `}
+        </StatusBadge>
       ))}
     </Group>
   )
+}
+
+interface StatusGroup {
+  status: DeliveryStatus
+  isTest: boolean
+  count: number
+}
+
+/** Equal statuses of several destinations once, with their number, so that a row stays a line. */
+function groupStatuses(deliveries: EventSummary['deliveries']): StatusGroup[] {
+  const groups = new Map<string, StatusGroup>()
+  for (const { status, is_test: isTest } of deliveries) {
+    const key = `${status} ${isTest}`
+    const count = (groups.get(key)?.count ?? 0) + 1
+    groups.set(key, { status, isTest, count })
+  }
+  return [...groups.values()].sort((a, b) => rankOf(a.status) - rankOf(b.status))
+}
+
+/** What needs a person first. */
+function rankOf(status: DeliveryStatus): number {
+  const [kind] = status.split(':')
+  return kind === 'failed' ? 0 : kind === 'skipped' || kind === 'expired' ? 2 : 1
 }

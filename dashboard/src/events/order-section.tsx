@@ -2,6 +2,7 @@ import { Stack, Table, Text } from '@mantine/core'
 import type { EventOrder, RefundEffect } from '@signalbox/contract/orders.ts'
 import type { EventDetails } from '@signalbox/contract/session/events.ts'
 import { Facts, Section } from '../components/facts.tsx'
+import { formatMoney } from '../components/format-count.ts'
 import { PageLink } from '../components/links.tsx'
 import { Time } from '../components/time.tsx'
 
@@ -66,7 +67,9 @@ function Changes({ workspace, order }: { workspace: string; order: EventOrder })
                 {own.effect === null ? 'the purchase' : EFFECTS[own.effect]}
               </Text>
             </Table.Td>
-            <Table.Td ta="right">{formatValue(own.value_amount, own.value_currency)}</Table.Td>
+            <Table.Td ta="right" className="nowrap">
+              {formatValue(own.value_amount, own.value_currency)}
+            </Table.Td>
             <Table.Td visibleFrom="sm">
               {own.effect === null ? 'the purchase' : EFFECTS[own.effect]}
             </Table.Td>
@@ -107,7 +110,9 @@ function Platforms({ order, deliveries }: PlatformsProps) {
                 {own.explanation}
               </Text>
             </Table.Td>
-            <Table.Td ta="right">{formatValue(own.value_amount, own.value_currency)}</Table.Td>
+            <Table.Td ta="right" className="nowrap">
+              {formatValue(own.value_amount, own.value_currency)}
+            </Table.Td>
             <Table.Td visibleFrom="sm">{own.explanation}</Table.Td>
           </Table.Tr>
         ))}
@@ -117,5 +122,5 @@ function Platforms({ order, deliveries }: PlatformsProps) {
 }
 
 function formatValue(amount: string | null, currency: string | null): string {
-  return amount === null ? 'none' : `${amount} ${currency ?? ''}`.trim()
+  return amount === null ? 'none' : formatMoney({ amount, currency })
 }

@@ -1,6 +1,7 @@
 import { List, Stack, Text } from '@mantine/core'
 import type { EventDetails } from '@signalbox/contract/session/events.ts'
 import { Facts, Section } from '../components/facts.tsx'
+import { formatMoney } from '../components/format-count.ts'
 import { Time } from '../components/time.tsx'
 
 const IDENTITY_STATES: Record<EventDetails['identity']['state'], string> = {
@@ -86,7 +87,10 @@ export function EventSection({ event }: { event: EventDetails }) {
           facts={[
             ['Happened', <Time at={event.event_time} />],
             ['Received', <Time at={event.created_at} />],
-            ['Value', value_amount && `${value_amount} ${value_currency ?? ''}`],
+            [
+              'Value',
+              value_amount && formatMoney({ amount: value_amount, currency: value_currency }),
+            ],
             ['Order', event.order_id && <span className="code">{event.order_id}</span>],
             ['Page', event.event_source && <span className="code">{event.event_source}</span>],
             ['Action source', event.action_source],

@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { call } from '../api/client.ts'
 import { ErrorNotice } from '../components/error-notice.tsx'
-import { formatCount, formatNumber } from '../components/format-count.ts'
+import { formatCount, formatMoney, formatNumber } from '../components/format-count.ts'
 import { Time } from '../components/time.tsx'
 import { useCanManage, useTrackerParams } from '../layout/scope.ts'
 
@@ -153,7 +153,7 @@ interface StakeProps {
 /** The value of events that did not arrive, by currency. */
 export function ValueAtStake({ values, isLowerBound = false }: StakeProps) {
   if (values.length === 0) return null
-  const sums = values.map(({ currency, amount }) => `${amount} ${currency}`).join(' and ')
+  const sums = values.map(formatMoney).join(' and ')
   const events = values.reduce((sum, { events }) => sum + events, 0)
   return (
     <Text size="sm">

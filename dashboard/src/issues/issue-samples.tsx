@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { call } from '../api/client.ts'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
+import { formatMoney } from '../components/format-count.ts'
 import { WorkspaceLink } from '../components/links.tsx'
 import { PageSkeleton } from '../components/page-skeleton.tsx'
 import { Time } from '../components/time.tsx'
@@ -75,7 +76,7 @@ function columnsFor(workspace: string): readonly Column<Sample>[] {
       align: 'right',
       from: 'sm',
       wrap: 'whole',
-      cell: ({ value }) => (value ? `${value.amount} ${value.currency}` : '–'),
+      cell: ({ value }) => (value ? formatMoney(value) : '–'),
     },
     {
       key: 'message',

@@ -42,12 +42,19 @@ function Refusal({ refusal }: { refusal: RefusalSummary }) {
       </Text>
       <ValueAtStake values={values} />
       {samples.length > 0 ? (
-        <DataTable
-          label="Latest requests"
-          columns={COLUMNS}
-          rows={samples}
-          rowKey={({ request_id, form }) => `${request_id} ${form}`}
-        />
+        <>
+          <DataTable
+            label="Latest requests"
+            columns={COLUMNS}
+            rows={samples}
+            rowKey={({ request_id, form }) => `${request_id} ${form}`}
+          />
+          {samples.some(({ form }) => form !== '') && (
+            <Text size="sm" c="dimmed">
+              The form has an a for each letter and a 9 for each digit. The value is not kept.
+            </Text>
+          )}
+        </>
       ) : (
         <Text size="sm">
           Last Request-Id <RequestId id={refusal.last_request_id} />
@@ -68,7 +75,7 @@ const COLUMNS: readonly Column<Sample>[] = [
   },
   {
     key: 'form',
-    header: 'As it was written',
+    header: 'Form of the value',
     wrap: 'whole',
     cell: ({ form }) => (form === '' ? '–' : <span className="code">{form}</span>),
   },

@@ -8,7 +8,7 @@ import { forwarderCheckQuery, type TrackerParams } from './key-api.ts'
 
 const TITLES: Record<Check['status'], { title: string; color: string }> = {
   no_secret: { title: 'No forwarding secret is live: issue one first', color: 'yellow' },
-  waiting: { title: 'Waiting for the first signed request', color: 'blue' },
+  waiting: { title: 'Waiting for the first signed request', color: 'gray' },
   valid: { title: 'The last signature was valid', color: 'brand' },
   refused: { title: 'The last signature was refused', color: 'red' },
 }

@@ -88,7 +88,7 @@ function Header({ isMenuOpen, onMenu }: { isMenuOpen: boolean; onMenu: () => voi
       </Group>
       <Group gap="sm" wrap="nowrap">
         <Search />
-        <Anchor href="/account" visibleFrom="md" maw="18rem" truncate>
+        <Anchor href="/account" size="sm" visibleFrom="md" maw="24rem" truncate>
           {me.email}
         </Anchor>
       </Group>
@@ -110,14 +110,11 @@ function Search() {
   }, [])
   return (
     <>
-      <Button
-        variant="default"
-        size="sm"
-        fw={400}
-        onClick={() => setRequested(true)}
-        rightSection={<Kbd size="xs">Ctrl K</Kbd>}
-      >
+      <Button variant="default" size="sm" fw={400} onClick={() => setRequested(true)}>
         Search
+        <Kbd size="xs" ml="sm" className="search-key" visibleFrom="sm">
+          Ctrl K
+        </Kbd>
       </Button>
       {isRequested && (
         <Suspense>

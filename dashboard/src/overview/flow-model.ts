@@ -4,6 +4,7 @@ import type {
   FlowOutcome,
   FlowValue,
 } from '@signalbox/contract/session/overview.ts'
+import { formatMoney } from '../components/format-count.ts'
 import type { EventFilters } from '../events/event-filters.ts'
 
 /** Where a stored event can be; `none` has no delivery to the destination. */
@@ -111,18 +112,9 @@ const OUTCOME_FILTERS: Record<Outcome, EventFilters> = {
   none: {},
 }
 
-const MONEY_DIGITS = 2
-
-/** For example "EUR 1,234.50 and USD 10.00"; empty without a value. */
+/** For example "1,234.50 EUR and 10.00 USD"; empty without a value. */
 export function formatValues(values: readonly FlowValue[]): string {
-  return values.map(({ currency, amount }) => `${currency} ${formatAmount(amount)}`).join(' and ')
-}
-
-/** Exact decimal text with separators; Number would round large sums. */
-function formatAmount(amount: string): string {
-  const [whole = '0', fraction = ''] = amount.split('.')
-  const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, ',')
-  return `${grouped}.${fraction.padEnd(MONEY_DIGITS, '0').slice(0, MONEY_DIGITS)}`
+  return values.map(formatMoney).join(' and ')
 }
 
 /** For example "97.4 %"; null without events. */

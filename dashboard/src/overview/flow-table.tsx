@@ -1,12 +1,12 @@
-import { Table, Text } from '@mantine/core'
+import { Text } from '@mantine/core'
 import type { EventFlow } from '@signalbox/contract/session/overview.ts'
-import { formatNumber } from '../components/format-count.ts'
+import { type Column, DataTable } from '../components/data-table.tsx'
+import { formatAmount, formatMoney, formatNumber } from '../components/format-count.ts'
 import { PageLink } from '../components/links.tsx'
 import {
   bandFilters,
   type FlowRow,
   formatPart,
-  formatValues,
   OTHER_NAMES,
   OUTCOME_TITLES,
   OUTCOMES,
@@ -21,95 +21,104 @@ interface FlowTableProps {
   nameOf: (destinationId: string | null) => string
 }
 
-/** The numbers of the picture, with values and reasons: a row for each destination and name. */
+/** The numbers of the picture, with values and reasons: each destination with its event names. */
 export function FlowTable({ workspace, flow, rows, nameOf }: FlowTableProps) {
   const shown = OUTCOMES.filter(
     outcome => outcome === 'accepted' || rows.some(({ counts }) => counts[outcome] > 0),
   )
+  const columns: Column<FlowRow>[] = [
+    { key: 'event', header: 'Event', wrap: 'free', cell: row => <EventName row={row} /> },
+    { key: 'stored', header: 'Stored', align: 'right', cell: row => formatNumber(row.stored) },
+    ...shown.flatMap((outcome): Column<FlowRow>[] => [
+      {
+        key: outcome,
+        header: OUTCOME_TITLES[outcome],
+        align: 'right',
+        wrap: 'whole',
+        ...(outcome !== 'accepted' && { from: 'md' }),
+        cell: row => <OutcomeCount workspace={workspace} flow={flow} row={row} outcome={outcome} />,
+      },
+      ...(outcome === 'accepted' ? [RATE] : []),
+    ]),
+    ...(flow.by === 'event' ? [COUNTED] : []),
+    VALUE,
+    { key: 'reasons', header: 'Why not', from: 'lg', cell: describeReasons },
+  ]
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: WCAG 2.1.1, scrollable region
-    <section className="scroll-x" tabIndex={0} aria-label="Numbers of the flow">
-      <Table horizontalSpacing="sm" verticalSpacing={6} className="flow-table">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Event</Table.Th>
-            <Table.Th ta="right">Stored</Table.Th>
-            {shown.map(outcome => (
-              <Table.Th key={outcome} ta="right">
-                {OUTCOME_TITLES[outcome]}
-              </Table.Th>
-            ))}
-            {flow.by === 'event' && <Table.Th ta="right">Counted</Table.Th>}
-            <Table.Th ta="right">Value accepted</Table.Th>
-            <Table.Th>Why not</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {rows.map(row => (
-            <Row
-              key={`${row.destinationId} ${row.name}`}
-              workspace={workspace}
-              flow={flow}
-              row={row}
-              shown={shown}
-              destination={nameOf(row.destinationId)}
-            />
-          ))}
-        </Table.Tbody>
-      </Table>
-    </section>
+    <DataTable
+      label="Numbers of the flow"
+      columns={columns}
+      rows={rows}
+      rowKey={({ destinationId, name }) => `${destinationId} ${name}`}
+      groupOf={({ destinationId }) => nameOf(destinationId)}
+    />
   )
 }
 
-interface RowProps extends Pick<FlowTableProps, 'workspace' | 'flow'> {
-  row: FlowRow
-  shown: readonly Outcome[]
-  destination: string
+/** Where the column of reasons has no room, they stand below the name. */
+function EventName({ row }: { row: FlowRow }) {
+  return (
+    <>
+      <Text component="span" fw={600} size="sm" display="block">
+        {row.name}
+      </Text>
+      <Text component="span" size="xs" c="dimmed" hiddenFrom="lg">
+        {describeReasons(row)}
+      </Text>
+    </>
+  )
 }
 
-function Row({ workspace, flow, row, shown, destination }: RowProps) {
-  const { name, destinationId, stored, counts, reported } = row
+const COUNTED: Column<FlowRow> = {
+  key: 'counted',
+  header: 'Counted',
+  align: 'right',
+  wrap: 'whole',
+  from: 'md',
+  cell: ({ reported }) =>
+    reported === null ? <span className="quiet">No report</span> : formatNumber(reported),
+}
+
+const RATE: Column<FlowRow> = {
+  key: 'rate',
+  header: 'Rate',
+  align: 'right',
+  wrap: 'whole',
+  from: 'sm',
+  cell: ({ counts, stored }) => (
+    <span className="quiet">{formatPart(counts.accepted, stored)}</span>
+  ),
+}
+
+const VALUE: Column<FlowRow> = {
+  key: 'value',
+  header: 'Value accepted',
+  align: 'right',
+  wrap: 'whole',
+  from: 'sm',
+  cell: ({ acceptedValues, storedValues }) =>
+    storedValues.map(stored => {
+      const own = acceptedValues.find(({ currency }) => currency === stored.currency)
+      const [accepted, all] = [formatAmount(own?.amount ?? '0'), formatMoney(stored)]
+      const isAll = accepted === formatAmount(stored.amount)
+      return <div key={stored.currency}>{isAll ? all : `${accepted} of ${all}`}</div>
+    }),
+}
+
+interface OutcomeProps extends Pick<FlowTableProps, 'workspace' | 'flow'> {
+  row: FlowRow
+  outcome: Outcome
+}
+
+function OutcomeCount({ workspace, flow, row, outcome }: OutcomeProps) {
+  const { destinationId, name, counts } = row
   return (
-    <Table.Tr>
-      <Table.Th scope="row" fw={400}>
-        <Text component="span" fw={600} size="sm" display="block">
-          {name}
-        </Text>
-        <Text component="span" size="xs" c="dimmed" display="block" className="anywhere">
-          {destination}
-        </Text>
-      </Table.Th>
-      <Table.Td ta="right">{formatNumber(stored)}</Table.Td>
-      {shown.map(outcome => (
-        <Table.Td key={outcome} ta="right" className="nowrap">
-          <Count
-            workspace={workspace}
-            count={counts[outcome]}
-            search={bandFilters(flow, { destinationId, name, outcome })}
-            isExact={outcome !== 'none' && name !== OTHER_NAMES}
-          />
-          {outcome === 'accepted' && (
-            <Text component="span" size="xs" c="dimmed" display="block">
-              {formatPart(counts.accepted, stored)}
-            </Text>
-          )}
-        </Table.Td>
-      ))}
-      {flow.by === 'event' && (
-        <Table.Td ta="right" className="nowrap">
-          {reported === null ? <span className="quiet">No report</span> : formatNumber(reported)}
-        </Table.Td>
-      )}
-      <Table.Td ta="right" className="nowrap">
-        {formatValues(row.acceptedValues)}
-        {row.storedValues.length > 0 && (
-          <Text component="span" size="xs" c="dimmed" display="block">
-            of {formatValues(row.storedValues)}
-          </Text>
-        )}
-      </Table.Td>
-      <Table.Td className="flow-reasons">{describeReasons(row)}</Table.Td>
-    </Table.Tr>
+    <Count
+      workspace={workspace}
+      count={counts[outcome]}
+      search={bandFilters(flow, { destinationId, name, outcome })}
+      isExact={outcome !== 'none' && name !== OTHER_NAMES}
+    />
   )
 }
 

@@ -46,22 +46,24 @@ function Log() {
   const names = log.data?.pages.flatMap(page => page.subject_names) ?? []
   return (
     <>
-      <Group gap="sm">
-        <Button
-          variant="default"
-          size="sm"
-          loading={verify.isPending}
-          onClick={() => verify.mutate()}
-        >
-          Verify the log
-        </Button>
-        <Button component="a" href={exportPath(workspace)} download variant="default" size="sm">
-          Download the log (NDJSON)
-        </Button>
+      <Group gap="sm" justify="space-between">
+        <Filters key={JSON.stringify(search)} search={search} />
+        <Group gap="sm">
+          <Button
+            variant="default"
+            size="xs"
+            loading={verify.isPending}
+            onClick={() => verify.mutate()}
+          >
+            Verify the log
+          </Button>
+          <Button component="a" href={exportPath(workspace)} download variant="default" size="xs">
+            Download the log (NDJSON)
+          </Button>
+        </Group>
       </Group>
       {verify.error && <ErrorNotice error={verify.error} />}
       {verify.data && <Finding verification={verify.data} />}
-      <Filters key={JSON.stringify(search)} search={search} />
       {log.error && <ErrorNotice error={log.error} onRetry={() => void log.refetch()} />}
       {!log.data && !log.error && <PageSkeleton />}
       {log.data && <Entries entries={entries} names={names} workspace={workspace} />}

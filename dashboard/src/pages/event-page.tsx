@@ -5,10 +5,12 @@ import { useParams, useSearch } from '@tanstack/react-router'
 import { ApiError } from '../api/client.ts'
 import { Copy } from '../components/copy.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
+import { formatMoney } from '../components/format-count.ts'
 import { PageLink } from '../components/links.tsx'
 import { Page } from '../components/page.tsx'
 import { PageSkeleton } from '../components/page-skeleton.tsx'
 import { StatusBadge } from '../components/status-badge.tsx'
+import { Time } from '../components/time.tsx'
 import { ConsentSection } from '../events/consent-section.tsx'
 import { DeliveryComparison, DeliverySection } from '../events/delivery-section.tsx'
 import { eventQuery } from '../events/event-queries.ts'
@@ -44,7 +46,7 @@ function EventReport({ workspace, event }: { workspace: string; event: EventDeta
   return (
     <Page
       title={event.event_name}
-      description={<span className="code">{event.id}</span>}
+      description={<EventLine event={event} />}
       actions={
         <>
           <Copy text={event.id} label="Copy the ID" />
@@ -76,6 +78,19 @@ function EventReport({ workspace, event }: { workspace: string; event: EventDeta
       <LineageSection workspace={workspace} event={event} />
       <EventSection event={event} />
     </Page>
+  )
+}
+
+/** What people look for first; the section at the end has the rest. */
+function EventLine({ event }: { event: EventDetails }) {
+  const { id, order_id: order, value_amount: amount, value_currency: currency } = event
+  return (
+    <>
+      <span className="code">{id}</span>
+      {order !== null && order !== id && ` · order ${order}`}
+      {amount !== null && ` · ${formatMoney({ amount, currency })}`} · received{' '}
+      <Time at={event.created_at} />
+    </>
   )
 }
 

@@ -62,7 +62,7 @@ function CurrentPolicy({ state: { policy, currencies } }: { state: PolicyStateAn
   return (
     <Section title={`Current policy: ${name}`} description={description}>
       <Facts facts={[...policyFacts(policy, currencies), ['Last changed', changed]]} />
-      <Text size="sm" c="dimmed">
+      <Text size="sm" c="dimmed" mt="sm">
         Limits apply to each ad account, in its own time zone.
       </Text>
     </Section>

@@ -65,7 +65,9 @@ function ReconciliationPanel({ search }: { search: ReportSearch }) {
   if (!data) return <PageSkeleton />
   const { reports, from, to } = data
   const byId = new Map(reports.map(({ destination }) => [destination.id, destination]))
-  const newest = [...byId.keys()].flatMap(id => findShown(reports, id))
+  const newest = [...byId.keys()]
+    .flatMap(id => findShown(reports, id))
+    .sort((a, b) => Number(isCompared(b)) - Number(isCompared(a)))
   const nameOf = ({ destination, count_source: source }: ReconciliationReport) =>
     formatDestination({ ...destination, type: source?.platform ?? destination.type })
   const destinations = newest.map(each => ({ id: each.destination_id, label: nameOf(each) }))
@@ -73,7 +75,11 @@ function ReconciliationPanel({ search }: { search: ReportSearch }) {
   const shown = reports.filter(({ destination_id: id }) => id === chosen)
   const hasToday = reports.some(({ report_date: day }) => day === today())
   const explained = shown.find(({ report_date: day }) => day === search.day) ?? shown[0]
-  const ofDay = reports.filter(({ report_date: day }) => day === explained?.report_date)
+  const ofDay = newest.flatMap(({ destination_id: id }) =>
+    reports.filter(
+      each => each.destination_id === id && each.report_date === explained?.report_date,
+    ),
+  )
   return (
     <>
       <RangeFilter

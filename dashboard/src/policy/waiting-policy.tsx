@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Text } from '@mantine/core'
+import { Alert, Button, Group, Stack, Text } from '@mantine/core'
 import type { PolicyStateAnswer } from '@signalbox/contract/agents/policy.ts'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -50,52 +50,54 @@ function Waiting({ workspace, state, onEnd }: WaitingProps) {
   const isPending = confirm.isPending || cancel.isPending
   return (
     <Section title="A policy that permits more is waiting">
-      <Text size="sm">
-        It becomes valid <Time at={pending.valid_from} isPlanned />, unless an owner cancels it.
-        Saved by {saved_by === null ? 'a deleted user' : <UntrustedName name={saved_by} />},{' '}
-        <Time at={pending.saved_at} />.
-      </Text>
-      <dl className="facts">
-        {findDifferences(policy, pending, currencies).map(([name, before, after]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>
-              {after}
-              <br />
-              <span className="quiet">Now: {before}</span>
-            </dd>
-          </div>
-        ))}
-      </dl>
-      {mayChange && reason !== null && (
-        <Text size="sm" c="dimmed">
-          {reason}
+      <Stack gap="sm">
+        <Text size="sm">
+          It becomes valid <Time at={pending.valid_from} isPlanned />, unless an owner cancels it.
+          Saved by {saved_by === null ? 'a deleted user' : <UntrustedName name={saved_by} />},{' '}
+          <Time at={pending.saved_at} />.
         </Text>
-      )}
-      {error !== null && <ConfirmableError error={error} />}
-      {mayChange && (
-        <Group gap="sm">
-          {may_confirm && (
+        <dl className="facts">
+          {findDifferences(policy, pending, currencies).map(([name, before, after]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>
+                {after}
+                <br />
+                <span className="quiet">Now: {before}</span>
+              </dd>
+            </div>
+          ))}
+        </dl>
+        {mayChange && reason !== null && (
+          <Text size="sm" c="dimmed">
+            {reason}
+          </Text>
+        )}
+        {error !== null && <ConfirmableError error={error} />}
+        {mayChange && (
+          <Group gap="sm">
+            {may_confirm && (
+              <Button
+                size="sm"
+                disabled={isPending}
+                loading={confirm.isPending}
+                onClick={() => confirm.mutate(version)}
+              >
+                Confirm now
+              </Button>
+            )}
             <Button
               size="sm"
+              variant="default"
               disabled={isPending}
-              loading={confirm.isPending}
-              onClick={() => confirm.mutate(version)}
+              loading={cancel.isPending}
+              onClick={() => cancel.mutate(version)}
             >
-              Confirm now
+              Cancel it
             </Button>
-          )}
-          <Button
-            size="sm"
-            variant="default"
-            disabled={isPending}
-            loading={cancel.isPending}
-            onClick={() => cancel.mutate(version)}
-          >
-            Cancel it
-          </Button>
-        </Group>
-      )}
+          </Group>
+        )}
+      </Stack>
     </Section>
   )
 }

@@ -70,7 +70,7 @@ function SummaryRow({ report, search, name, isChosen }: SummaryRowProps) {
       <Table.Td style={{ overflowWrap: 'anywhere' }}>
         {name}
         <div>
-          <Badge variant="light" color={color} tt="none" fw={600} radius="sm" miw="max-content">
+          <Badge variant="light" color={color} tt="none" fw={600} radius="sm">
             {label}
           </Badge>{' '}
           <Text span size="xs" c="dimmed" className="nowrap">

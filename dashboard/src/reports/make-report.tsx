@@ -38,6 +38,7 @@ export function MakeReport({ day, label, destinationId }: MakeReportProps) {
     <Group gap="sm">
       <Button
         variant="default"
+        size="xs"
         loading={making.isPending}
         disabled={ids.length === 0}
         onClick={() => making.mutate()}

@@ -2,9 +2,8 @@ import { Text } from '@mantine/core'
 import type { ReconciliationReport } from '@signalbox/contract/reports.ts'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { Section } from '../components/facts.tsx'
-import { formatNumber } from '../components/format-count.ts'
+import { formatMoney, formatNumber } from '../components/format-count.ts'
 import { isCompared } from './buckets.ts'
-import { formatOrDash } from './day-details.tsx'
 
 /** An event name at one destination; without a name, all events of it. */
 interface NameRow {
@@ -14,9 +13,14 @@ interface NameRow {
   accepted: number
   /** Null where the platform tells none. */
   counted: number | null
-  acceptedValues: readonly string[]
-  /** Null where the platform reports none. */
-  reportedValues: readonly string[] | null
+  acceptedValues: readonly Money[]
+  /** Null where the platform reports none: no platform tells them for each event name. */
+  reportedValues: readonly Money[] | null
+}
+
+interface Money {
+  currency: string
+  amount: string
 }
 
 interface NameTableProps {
@@ -42,6 +46,7 @@ export function NameTable({ reports, nameOf }: NameTableProps) {
         columns={COLUMNS}
         rows={rows.slice(0, ROWS_MAX)}
         rowKey={({ key }) => key}
+        groupOf={({ destination }) => destination}
         rowClass={({ name }) => (name === null ? 'sum-row' : '')}
       />
       {rows.length > ROWS_MAX && (
@@ -53,9 +58,14 @@ export function NameTable({ reports, nameOf }: NameTableProps) {
   )
 }
 
+const NOT_TOLD = <span className="quiet">Not told</span>
+
+function formatTold(count: number | null) {
+  return count === null ? NOT_TOLD : formatNumber(count)
+}
+
 const COLUMNS: readonly Column<NameRow>[] = [
-  { key: 'event', header: 'Event', cell: ({ name }) => name ?? 'All events', wrap: 'free' },
-  { key: 'destination', header: 'Destination', cell: row => row.destination, from: 'sm' },
+  { key: 'event', header: 'Event', wrap: 'free', cell: row => <EventName row={row} /> },
   {
     key: 'accepted',
     header: 'Accepted',
@@ -66,38 +76,58 @@ const COLUMNS: readonly Column<NameRow>[] = [
     key: 'counted',
     header: 'Counted',
     align: 'right',
-    cell: ({ counted }) => formatOrDash(counted),
+    cell: ({ counted }) => formatTold(counted),
   },
   {
     key: 'gap',
     header: 'Gap',
     align: 'right',
     from: 'sm',
-    cell: ({ accepted, counted }) => formatOrDash(counted === null ? null : accepted - counted),
+    cell: ({ accepted, counted }) => formatTold(counted === null ? null : accepted - counted),
   },
   {
     key: 'value',
     header: 'Value accepted',
     align: 'right',
     wrap: 'whole',
-    cell: ({ acceptedValues }) => <Lines texts={acceptedValues} />,
+    from: 'sm',
+    cell: ({ acceptedValues }) => <Values values={acceptedValues} none="No value" />,
   },
   {
     key: 'reported',
-    header: 'Value reported',
+    header: 'Value counted',
     align: 'right',
-    wrap: 'whole',
-    from: 'md',
-    cell: ({ name, reportedValues }) => {
-      if (reportedValues) return <Lines texts={reportedValues} />
-      return name === null ? <span className="quiet">None reported</span> : '–'
-    },
+    from: 'sm',
+    cell: ({ reportedValues }) =>
+      reportedValues ? (
+        <Values values={reportedValues} none="None" />
+      ) : (
+        <span className="quiet">Not told by the platform</span>
+      ),
   },
 ]
 
-function Lines({ texts }: { texts: readonly string[] }) {
-  if (texts.length === 0) return '–'
-  return texts.map(text => <div key={text}>{text}</div>)
+/** On a phone both values stand below the name. */
+function EventName({ row: { name, acceptedValues, reportedValues } }: { row: NameRow }) {
+  const accepted = acceptedValues.map(formatMoney).join(' and ')
+  const counted = reportedValues?.map(formatMoney).join(' and ') ?? 'not told by the platform'
+  return (
+    <>
+      {name ?? 'All events'}
+      <Text component="span" display="block" size="xs" fw={400} c="dimmed" hiddenFrom="sm">
+        {accepted || 'No value'}; counted: {counted || 'none'}
+      </Text>
+    </>
+  )
+}
+
+function Values({ values, none }: { values: readonly Money[]; none: string }) {
+  if (values.length === 0) return <span className="quiet">{none}</span>
+  return values.map(value => (
+    <div key={value.currency} className="nowrap">
+      {formatMoney(value)}
+    </div>
+  ))
 }
 
 /** The names with the most events first, then their sum. */
@@ -113,7 +143,7 @@ function toNameRows(report: ReconciliationReport, destination: string): NameRow[
       destination,
       accepted: counts.accepted[name] ?? 0,
       counted: tellsNames ? (counts.meta[name] ?? 0) : null,
-      acceptedValues: own.map(formatValue),
+      acceptedValues: own,
       reportedValues: null,
     }
   })
@@ -125,13 +155,27 @@ function toNameRows(report: ReconciliationReport, destination: string): NameRow[
     destination,
     accepted: report.accepted_count,
     counted: isCompared(report) ? report.meta_count : null,
-    acceptedValues: [],
-    reportedValues: values?.reported?.map(formatValue) ?? null,
+    acceptedValues: sumByCurrency(values?.accepted ?? []),
+    reportedValues: values?.reported ?? null,
   })
   return rows
 }
 
-/** Amounts are exact decimal text, shown as they are. */
-function formatValue({ amount, currency }: { amount: string; currency: string }): string {
-  return `${amount} ${currency}`
+/** Exact, as the amounts are: decimal text, with as many digits as the longest. */
+function sumByCurrency(values: readonly Money[]): Money[] {
+  const byCurrency = Map.groupBy(values, ({ currency }) => currency)
+  return [...byCurrency].map(([currency, own]) => {
+    const digits = Math.max(...own.map(({ amount }) => fractionOf(amount).length))
+    const sum = own.reduce((total, { amount }) => {
+      const [whole = '0'] = amount.split('.')
+      return total + BigInt(whole + fractionOf(amount).padEnd(digits, '0'))
+    }, 0n)
+    const text = String(sum).padStart(digits + 1, '0')
+    const at = text.length - digits
+    return { currency, amount: `${text.slice(0, at)}.${text.slice(at)}` }
+  })
+}
+
+function fractionOf(amount: string): string {
+  return amount.split('.')[1] ?? ''
 }

@@ -32,8 +32,19 @@ export function RangeFilter({ search, range, destinations, ...props }: RangeFilt
       }}
     >
       <Group align="flex-end" gap="sm">
+        {destinations.length > 1 && (
+          <NativeSelect
+            label="Destination"
+            size="xs"
+            maw="20rem"
+            data={destinations.map(({ id, label }) => ({ value: id, label }))}
+            value={chosen}
+            onChange={event => show({ destination: event.currentTarget.value })}
+          />
+        )}
         <TextInput
           type="date"
+          size="xs"
           label="From"
           value={from}
           max={to}
@@ -41,18 +52,21 @@ export function RangeFilter({ search, range, destinations, ...props }: RangeFilt
         />
         <TextInput
           type="date"
+          size="xs"
           label="To"
           value={to}
           min={from}
           onChange={event => setTo(event.currentTarget.value)}
         />
-        <Button type="submit" variant="default">
+        <Button type="submit" variant="default" size="xs">
           Show
         </Button>
         {PRESETS.map(days => (
           <Button
             key={days}
             variant="subtle"
+            size="xs"
+            px="xs"
             onClick={() => {
               const today = new Date()
               const first = new Date(today.getTime() - (days - 1) * DAY_MILLISECONDS)
@@ -62,14 +76,6 @@ export function RangeFilter({ search, range, destinations, ...props }: RangeFilt
             {days} days
           </Button>
         ))}
-        {destinations.length > 1 && (
-          <NativeSelect
-            label="Destination"
-            data={destinations.map(({ id, label }) => ({ value: id, label }))}
-            value={chosen}
-            onChange={event => show({ destination: event.currentTarget.value })}
-          />
-        )}
         {children && <div style={{ marginInlineStart: 'auto' }}>{children}</div>}
       </Group>
     </form>

@@ -5,7 +5,7 @@ import { Section } from '../components/facts.tsx'
 import { formatCount, formatNumber } from '../components/format-count.ts'
 import { PageButton } from '../components/links.tsx'
 import { Time } from '../components/time.tsx'
-import { BUCKETS, isCompared, STATUS_LABELS, toDayRows } from './buckets.ts'
+import { BUCKETS, type DayRow, isCompared, STATUS_LABELS, toDayRows } from './buckets.ts'
 import { ChartFrame, CountsChart, GapChart } from './chart-frame.tsx'
 import { DayDetails, formatOrDash } from './day-details.tsx'
 import { MakeReport } from './make-report.tsx'
@@ -50,13 +50,19 @@ export function ReconciliationDays({ reports, search, children }: DaysProps) {
             <ChartFrame label="Events accepted by the platform and counted by it, by day">
               <CountsChart rows={rows} />
             </ChartFrame>
-            <ChartFrame label="What explains the gap, by day">
-              <GapChart rows={rows} />
-            </ChartFrame>
-            <details className="disclosure-plain">
-              <summary>What explains the gap, as a table</summary>
-              <BucketTable reports={reports} />
-            </details>
+            {rows.some(hasGap) ? (
+              <>
+                <ChartFrame label="What explains the gap, by day">
+                  <GapChart rows={rows} />
+                </ChartFrame>
+                <details className="disclosure-plain">
+                  <summary>What explains the gap, as a table</summary>
+                  <BucketTable reports={reports} />
+                </details>
+              </>
+            ) : (
+              <Text size="sm">On each of these days both counts are equal.</Text>
+            )}
           </Stack>
         </Section>
       )}
@@ -65,6 +71,11 @@ export function ReconciliationDays({ reports, search, children }: DaysProps) {
       </Section>
     </Stack>
   )
+}
+
+/** Parts may cancel each other out. */
+function hasGap(row: DayRow): boolean {
+  return row.unexplained !== 0 || BUCKETS.some(({ name }) => row[name] !== 0)
 }
 
 function Explanation({ report }: { report: ReconciliationReport }) {
@@ -180,7 +191,7 @@ function DayCells({ report, search, isShown }: DayCellsProps) {
   const { label, color } = isPreliminary(report) ? SO_FAR : STATUS_LABELS[report.status]
   const count = (given: number) => formatOrDash(isCompared(report) ? given : null)
   const status = (
-    <Badge variant="light" color={color} tt="none" fw={600} radius="sm" miw="max-content">
+    <Badge variant="light" color={color} tt="none" fw={600} radius="sm">
       {label}
     </Badge>
   )

@@ -37,7 +37,7 @@ export function renderPage(page: Page): string {
 <body>
 <a class="skip" href="#content">Skip to the content</a>
 <header class="site">
-<a class="brand" href="/">Signalbox</a>
+<a class="brand" href="/"><img src="${MARK_PATH}" alt="" width="22" height="22">Signalbox</a>
 !${signedInAs === undefined ? '' : accountLinks(signedInAs)}
 </header>
 <main id="content"!${isWide ? ' class="wide"' : ''}>
