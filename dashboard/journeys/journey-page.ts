@@ -13,7 +13,7 @@ const HEIGHT = 900
 export interface JourneyPage {
   page: Page
   /**
-   * Serious axe findings and sideways scrolling at three widths, in light and dark mode. Call it on
+   * Serious axe findings, cut statuses and sideways scrolling at three widths, in light and dark mode. Call it on
    * each page of a journey once its content is there.
    */
   assertAccessible(): Promise<void>
@@ -67,10 +67,16 @@ async function signIn(page: Page, service: TestService, { client }: TestUser): P
   await page.context().addCookies([{ name, value, url: service.url }])
 }
 
+/** Texts of statuses that have less room than they need: "O…" for "Owner". */
+const CUT_STATUSES = `[...document.querySelectorAll('.mantine-Badge-label')]
+  .filter(label => label.scrollWidth > label.clientWidth + 1)
+  .map(label => label.textContent)`
+
 async function assertAccessible(page: Page): Promise<void> {
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: HEIGHT })
     assert.deepEqual(await findAccessibilityViolations(page), [], `at ${width} px`)
+    assert.deepEqual(await page.evaluate(CUT_STATUSES), [], `cut at ${width} px`)
     const scrolled = Number(await page.evaluate('document.documentElement.scrollWidth'))
     assert.ok(scrolled <= width, `${page.url()} is ${scrolled} px wide at ${width} px`)
   }

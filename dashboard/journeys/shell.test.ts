@@ -13,6 +13,8 @@ it('opens the overview, and another page by its name in the command palette', as
   await assertAccessible()
 
   await page.keyboard.press('Control+k')
+  await page.getByRole('dialog', { name: 'Search' }).waitFor()
+  await assertAccessible()
   const search = page.getByLabel('Open a page')
   await search.fill('People')
   await page.keyboard.press('Enter')

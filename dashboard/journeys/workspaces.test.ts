@@ -35,10 +35,10 @@ it('shows every workspace and invitation of a person as text, and no other', asy
   const stranger = await createTestWorkspace(service)
   const body = { email: owner.email, role: 'member' }
   const path = `/browser/workspaces/${stranger.workspaceId}`
-  await service.database.pool.query('update workspaces set name = $2 where id = $1', [
-    stranger.workspaceId,
-    hostile,
-  ])
+  const rename = (id: number | string, name: string) =>
+    service.database.pool.query('update workspaces set name = $2 where id = $1', [id, name])
+  await rename(stranger.workspaceId, hostile)
+  await rename(tracker.workspaceId, 'Northwind Outdoor & Travel Equipment (Germany, Austria)')
   assert.equal(
     (await stranger.owner.client.call('POST', `${path}/invitations`, { body })).status,
     201,

@@ -76,7 +76,7 @@ export function ImportProgress({ progress, lineCount, fileName }: ImportProgress
 }
 
 const REFUSED: readonly Column<RefusedRow>[] = [
-  { key: 'line', header: 'Line', align: 'right', cell: ({ line }) => formatNumber(line) },
+  { key: 'line', header: 'Line', cell: ({ line }) => formatNumber(line) },
   { key: 'reason', header: 'Why it was refused', cell: ({ reason }) => reason },
 ]
 

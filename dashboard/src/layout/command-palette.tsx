@@ -39,6 +39,7 @@ export default function CommandPalette({ onClose }: { onClose: () => void }) {
       actions={event === '' ? pages : [...pages, openEvent]}
       shortcut={null}
       onSpotlightClose={onClose}
+      attributes={{ content: { 'aria-label': 'Search' } }}
       nothingFound="Nothing found"
       searchProps={{
         placeholder: 'Open a page, or an event by its ID…',

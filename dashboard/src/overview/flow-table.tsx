@@ -42,7 +42,6 @@ export function FlowTable({ workspace, flow, rows, nameOf }: FlowTableProps) {
     ]),
     ...(flow.by === 'event' ? [COUNTED] : []),
     VALUE,
-    { key: 'reasons', header: 'Why not', from: 'lg', cell: describeReasons },
   ]
   return (
     <DataTable
@@ -55,14 +54,14 @@ export function FlowTable({ workspace, flow, rows, nameOf }: FlowTableProps) {
   )
 }
 
-/** Where the column of reasons has no room, they stand below the name. */
+/** Why some were not accepted stands below the name: the widest column has the longest text. */
 function EventName({ row }: { row: FlowRow }) {
   return (
     <>
       <Text component="span" fw={600} size="sm" display="block">
         {row.name}
       </Text>
-      <Text component="span" size="xs" c="dimmed" hiddenFrom="lg">
+      <Text component="span" size="xs" c="dimmed">
         {describeReasons(row)}
       </Text>
     </>
@@ -130,7 +129,8 @@ interface CountProps {
 }
 
 function Count({ workspace, count, search, isExact }: CountProps) {
-  if (count === 0 || !isExact) return <>{formatNumber(count)}</>
+  if (count === 0) return <span className="quiet">0</span>
+  if (!isExact) return <>{formatNumber(count)}</>
   return (
     <PageLink to="/w/$workspace/events" params={{ workspace }} search={search} inherit>
       {formatNumber(count)}

@@ -37,7 +37,7 @@ export function renderPage(page: Page): string {
 <body>
 <a class="skip" href="#content">Skip to the content</a>
 <header class="site">
-<a class="brand" href="/"><img src="${MARK_PATH}" alt="" width="22" height="22">Signalbox</a>
+<a class="brand" href="/">!${BRAND_MARK}Signalbox</a>
 !${signedInAs === undefined ? '' : accountLinks(signedInAs)}
 </header>
 <main id="content"!${isWide ? ' class="wide"' : ''}>
@@ -49,6 +49,13 @@ export function renderPage(page: Page): string {
 </html>
 `
 }
+
+/** `design/mark.svg` in the colors of the scheme. */
+const BRAND_MARK = html`<svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
+<rect width="32" height="32" rx="8" fill="var(--color-action)"/>
+<circle cx="16" cy="10" r="4.5" fill="var(--color-action-text)"/>
+<circle cx="16" cy="22" r="3.5" fill="none" stroke="var(--color-action-text)" stroke-width="2"/>
+</svg>`
 
 function accountLinks(signedInAs: string): string {
   return html`<a href="/account">${signedInAs}</a>
