@@ -13,8 +13,8 @@ const HEIGHT = 900
 export interface JourneyPage {
   page: Page
   /**
-   * Serious axe findings, cut statuses and sideways scrolling at three widths, in light and dark mode. Call it on
-   * each page of a journey once its content is there.
+   * Serious axe findings, cut statuses and sideways scrolling at three widths, in light and dark
+   * mode. Call it on each page of a journey once its content is there.
    */
   assertAccessible(): Promise<void>
 }
