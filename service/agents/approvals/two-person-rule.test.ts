@@ -16,6 +16,7 @@ import { HOUR_SECONDS } from '../../runtime/util/time.ts'
 import { setUserStatus } from '../../workspaces/users/user-store.ts'
 import type { UsersContext } from '../../workspaces/users/users-context.ts'
 import { changeMemberRole, removeMember } from '../../workspaces/users/workspaces.ts'
+import { cancelPolicyOfFormerOwner } from '../policy/pending-policy.ts'
 import { readQueuedBatch } from './approval-queue.ts'
 import { decideActions } from './decide-actions.ts'
 
@@ -27,7 +28,8 @@ async function stage(test: TestContext, options?: { isAlone: boolean }) {
 
 /** Roles are changed with these members of the context only. */
 function usersContext({ context }: AgentFixture): UsersContext {
-  return { ...context, logger: { info: () => {} } } as unknown as UsersContext
+  const onRoleLost = cancelPolicyOfFormerOwner
+  return { ...context, onRoleLost, logger: { info: () => {} } } as unknown as UsersContext
 }
 
 function setRole(fixture: AgentFixture, userId: number, role: string) {
