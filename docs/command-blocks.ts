@@ -479,6 +479,16 @@ export const UNTESTED: readonly UntestedBlock[] = [
     coveredBy: 'testing/reliability/drills/point-in-time.test.ts',
   },
   {
+    page: `${OPERATIONS}/postgresql.md`,
+    begins: 'psql --command="select pg_create_physical',
+    coveredBy: 'testing/reliability/drills/read-replica.test.ts',
+  },
+  {
+    page: `${OPERATIONS}/postgresql.md`,
+    begins: 'pg_basebackup',
+    coveredBy: 'testing/reliability/drills/read-replica.test.ts',
+  },
+  {
     page: `${OPERATIONS}/standby.md`,
     begins: 'psql --command="select pg_create_physical',
     coveredBy: 'testing/reliability/drills/standby-promotion.test.ts',

@@ -7,7 +7,7 @@ const root = join(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 
 const FILES = 'service/program/{doctor/*-checks,doctor/run-doctor,roles/doctor-command}.ts'
-const NAME = /'((?:settings|data_folder|network|store|keys|delivery|jobs|platform)\.\w+)'/g
+const NAME = /'((?:settings|data_folder|network|store|replica|keys|delivery|jobs|platform)\.\w+)'/g
 
 it('the page of the doctor lists exactly its checks, and the checklist names only these', () => {
   const page = read('docs/operations/doctor.md')

@@ -1,5 +1,6 @@
 import type { WorkspaceAction, WorkspaceRole } from '@signalbox/contract/session/roles.ts'
 import { CursorQuery } from '@signalbox/contract/session/session-operation.ts'
+import type { ReadDatabase } from '../runtime/db/replica/read-replica.ts'
 import type { AddressedRequest } from '../runtime/http/client-address.ts'
 import { Refusal } from '../runtime/http/refusal.ts'
 import type { ServiceLogger } from '../runtime/http/service-app.ts'
@@ -17,6 +18,8 @@ import type { StreamSlots } from './live/stream-limit.ts'
 /** What the operations of the dashboard depend on. */
 export interface DashboardContext extends SessionContext, TestModeContext {
   logger: ServiceLogger
+  /** For `readHistory`; everything else reads and writes `database`. */
+  readDatabase: ReadDatabase
   /** For test purchases; null in a process without a platform URL. */
   delivery: DeliveryContext | null
   erasureKey: ErasureKeyProvider

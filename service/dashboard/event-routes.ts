@@ -1,6 +1,6 @@
 import { REPLAY_BYTES_MAX, REPLAY_LIMIT_DEFAULT } from '@signalbox/contract/replays.ts'
 import * as contract from '@signalbox/contract/session/event-operations.ts'
-import { EventExport } from '@signalbox/contract/session/events.ts'
+import { EventExport, type EventSearchPage } from '@signalbox/contract/session/events.ts'
 import {
   type ReplayOutcome,
   type ReplayPreview,
@@ -27,6 +27,7 @@ import { userActor } from '../workspaces/users/workspaces.ts'
 import { type DashboardContext, requireTracker } from './dashboard-context.ts'
 import { readEventDetails } from './event-details.ts'
 import { exportEvents } from './export-events.ts'
+import { type HistoryExchange, readHistory } from './history-reads.ts'
 import { searchEvents } from './search-events.ts'
 
 /** The events of a tracker, and sending them again. */
@@ -35,9 +36,9 @@ export function eventRoutes(app: ServiceApp, context: DashboardContext): void {
 
   app.route({
     ...contract.searchEvents,
-    async handler(request) {
+    async handler(request, reply) {
       const { trackerId } = await requireTracker(context, request, 'view_events')
-      return searchEvents(context, trackerId, request.query)
+      return searchHistory(context, { request, reply, trackerId }, request.query)
     },
   })
 
@@ -46,7 +47,8 @@ export function eventRoutes(app: ServiceApp, context: DashboardContext): void {
     async handler(request, reply) {
       const { trackerId } = await requireTracker(context, request, 'view_events')
       const query = exportValidator.validate(request.query)
-      const { headers, body } = await exportEvents(context, { trackerId, query, now: now() })
+      const search = searchHistory.bind(null, context, { request, reply, trackerId })
+      const { headers, body } = await exportEvents(search, { query, now: now() })
       return reply.headers(headers).send(body as never)
     },
   })
@@ -87,6 +89,21 @@ export function eventRoutes(app: ServiceApp, context: DashboardContext): void {
       return getReplayProgress(context, tracker, replay)
     },
   })
+}
+
+interface SearchRequest extends HistoryExchange {
+  trackerId: string
+}
+
+/** Who asks for one event by an ID may have sent it a moment ago, so the primary answers. */
+async function searchHistory(
+  context: DashboardContext,
+  { trackerId, ...exchange }: SearchRequest,
+  query: unknown,
+): Promise<EventSearchPage> {
+  const search = (database: Database) => searchEvents({ ...context, database }, trackerId, query)
+  const isOfOneEvent = ['event_id', 'search'].some(name => Object.hasOwn(query as object, name))
+  return isOfOneEvent ? search(context.database) : readHistory(context, exchange, search)
 }
 
 interface SelectionRequest {

@@ -1,16 +1,21 @@
 import { Readable } from 'node:stream'
-import type { EventExport, EventSearch, EventSummary } from '@signalbox/contract/session/events.ts'
+import type {
+  EventExport,
+  EventSearch,
+  EventSearchPage,
+  EventSummary,
+} from '@signalbox/contract/session/events.ts'
 import { type CsvCell, formatCsv } from '../runtime/util/csv.ts'
 import { formatUtcDay } from '../runtime/util/time.ts'
-import { type SearchContext, searchEvents } from './search-events.ts'
 
 /** Rows of one file. */
 const EXPORTED_EVENTS_MAX = 10_000
 /** Pages that are searched for them, each of at most ten thousand rows of the store. */
 const PAGES_MAX = 400
 
+type SearchPage = (search: EventSearch) => Promise<EventSearchPage>
+
 interface ExportRequest {
-  trackerId: string
   query: EventExport
   now: Date
 }
@@ -25,18 +30,17 @@ interface ExportFile {
  * Throws a 422 refusal before the first byte.
  */
 export async function exportEvents(
-  context: SearchContext,
-  { trackerId, query: { format = 'csv', ...search }, now }: ExportRequest,
+  searchPage: SearchPage,
+  { query: { format = 'csv', ...search }, now }: ExportRequest,
 ): Promise<ExportFile> {
-  const first = await searchEvents(context, trackerId, search)
-  const pages = { trackerId, search, first }
+  const first = await searchPage(search)
   const write = format === 'csv' ? toCsv : toLines
   return {
     headers: {
       'content-type': TYPES[format],
       'content-disposition': `attachment; filename="events-${formatUtcDay(now)}.${format}"`,
     },
-    body: Readable.from(write(readPages(context, pages)), { highWaterMark: 1 }),
+    body: Readable.from(write(readPages(searchPage, { search, first })), { highWaterMark: 1 }),
   }
 }
 
@@ -46,15 +50,14 @@ const TYPES = {
 }
 
 interface Pages {
-  trackerId: string
   search: EventSearch
-  first: Awaited<ReturnType<typeof searchEvents>>
+  first: EventSearchPage
 }
 
 /** The pages of a search, until the file is full. */
 async function* readPages(
-  context: SearchContext,
-  { trackerId, search, first }: Pages,
+  searchPage: SearchPage,
+  { search, first }: Pages,
 ): AsyncGenerator<EventSummary[]> {
   let page = first
   let left = EXPORTED_EVENTS_MAX
@@ -64,7 +67,7 @@ async function* readPages(
     left -= events.length
     const cursor = page.next_cursor
     if (cursor === null || left === 0 || count === PAGES_MAX) return
-    page = await searchEvents(context, trackerId, { ...search, cursor })
+    page = await searchPage({ ...search, cursor })
   }
 }
 

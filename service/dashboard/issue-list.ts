@@ -86,7 +86,7 @@ interface DeliveryIssueQuery {
 
 /** The causes of failed deliveries in some days, with their trend and what people decided. */
 export async function readIssues(
-  { database, now }: DashboardContext,
+  { database, now }: Pick<DashboardContext, 'database' | 'now'>,
   { trackerId, days }: DeliveryIssueQuery,
 ): Promise<IssueList> {
   const from = subtractDays(now(), days - 1)
@@ -135,7 +135,7 @@ interface RefusalListQuery {
 
 /** The causes of refusals since an hour, with their trend, values and what people decided. */
 export async function readRefusals(
-  { database }: DashboardContext,
+  { database }: Pick<DashboardContext, 'database'>,
   { trackerId, from, ...given }: RefusalListQuery,
 ): Promise<RefusalList> {
   const listed = { trackerId, from, limit: LISTED_MAX }

@@ -24,6 +24,7 @@ import { requireRole } from '../workspaces/users/workspaces.ts'
 import type { DashboardContext, TrackerRequest } from './dashboard-context.ts'
 import { requireTracker } from './dashboard-context.ts'
 import { readEventFlow, readFlowRange } from './event-flow.ts'
+import { readHistory } from './history-reads.ts'
 import {
   changeIssueState,
   changeThresholds,
@@ -58,7 +59,7 @@ function describeInvalidDays(max: number): string {
 
 /** The overview of a tracker, and what went wrong: refusals, and failures by cause. */
 export function issueRoutes(app: ServiceApp, context: DashboardContext): void {
-  const { database, now } = context
+  const { now } = context
   app.route({
     ...operations.getOverview,
     async handler(request) {
@@ -69,29 +70,33 @@ export function issueRoutes(app: ServiceApp, context: DashboardContext): void {
   })
   app.route({
     ...operations.getEventFlow,
-    async handler(request) {
+    async handler(request, reply) {
       const { trackerId } = await requireTracker(context, request, 'view_events')
-      const range = readFlowRange(request.query, now())
-      return readEventFlow(database, { trackerId, ...range, now: now() })
+      const asked = { trackerId, ...readFlowRange(request.query, now()), now: now() }
+      return readHistory(context, { request, reply }, from => readEventFlow(from, asked))
     },
   })
   app.route({
     ...operations.listIssues,
-    async handler(request) {
+    async handler(request, reply) {
       const { trackerId } = await requireTracker(context, request, 'view_events')
       const { days = DAYS_DEFAULT } = issueDaysValidator.validate(request.query)
-      return readIssues(context, { trackerId, days })
+      return readHistory(context, { request, reply }, database =>
+        readIssues({ database, now }, { trackerId, days }),
+      )
     },
   })
   app.route({
     ...operations.listRefusals,
-    async handler(request) {
+    async handler(request, reply) {
       const { trackerId } = await requireTracker(context, request, 'view_events')
       const { event_id: eventId } = eventIdValidator.validate(request.query)
       if (eventId !== undefined) return listRefusalsOfEvent(context, trackerId, eventId)
       const { days = DAYS_DEFAULT } = refusalDaysValidator.validate(request.query)
       const from = startOfHour(new Date(now().getTime() - days * DAY_MILLISECONDS))
-      return readRefusals(context, { trackerId, from })
+      return readHistory(context, { request, reply }, database =>
+        readRefusals({ database }, { trackerId, from }),
+      )
     },
   })
   changeRoutes(app, context)

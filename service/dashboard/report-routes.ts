@@ -41,17 +41,20 @@ import {
   requireTracker,
   type TrackerRequest,
 } from './dashboard-context.ts'
+import { readHistory } from './history-reads.ts'
 import { readMatchQuality } from './match-quality.ts'
 
 /** Match quality and reconciliation over a range of days, as JSON and as CSV. */
 export function reportRoutes(app: ServiceApp, context: DashboardContext): void {
-  const { database, now } = context
+  const { now, platforms } = context
   app.route({
     ...operations.getMatchQuality,
-    async handler(request) {
+    async handler(request, reply) {
       const tracker = await requireTracker(context, request, 'view_events')
       const range = readDayRange(request.query, now())
-      return readMatchQuality(context, { tracker, range, at: now() })
+      return readHistory(context, { request, reply }, database =>
+        readMatchQuality({ database, platforms }, { tracker, range, at: now() }),
+      )
     },
   })
   app.route({
@@ -60,16 +63,19 @@ export function reportRoutes(app: ServiceApp, context: DashboardContext): void {
       const tracker = await requireTracker(context, request, 'view_events')
       const range = readDayRange(request.query, now())
       reply.headers(csvHeaders('match-quality', range))
-      return reply.send(await formatMatchQualityCsv(database, { tracker, range }))
+      return readHistory(context, { request, reply }, from =>
+        formatMatchQualityCsv(from, { tracker, range }),
+      )
     },
   })
   app.route({
     ...operations.listReconciliations,
-    async handler(request) {
+    async handler(request, reply) {
       const tracker = await requireTracker(context, request, 'view_events')
       const range = readDayRange(request.query, now())
       const after = readCursor(request.query, parseReportPosition)
-      return readReconciliations(database, { tracker, range, after, at: now() })
+      const page = { tracker, range, after, at: now() }
+      return readHistory(context, { request, reply }, from => readReconciliations(from, page))
     },
   })
   app.route({
@@ -85,7 +91,9 @@ export function reportRoutes(app: ServiceApp, context: DashboardContext): void {
       const tracker = await requireTracker(context, request, 'view_events')
       const range = readDayRange(request.query, now())
       reply.headers(csvHeaders('reconciliation', range))
-      return reply.send(await formatReconciliationCsv(database, { tracker, range }))
+      return readHistory(context, { request, reply }, from =>
+        formatReconciliationCsv(from, { tracker, range }),
+      )
     },
   })
 }

@@ -4,6 +4,7 @@ import { requireSession } from '../workspaces/users/signed-in-session.ts'
 import { appRoutes, startRoutes } from './app-routes.ts'
 import { destinationRoutes } from './destination-routes.ts'
 import { eventRoutes } from './event-routes.ts'
+import { markChanges } from './history-reads.ts'
 import { type ImportContext, importRoutes } from './import-routes.ts'
 import { issueRoutes } from './issue-routes.ts'
 import { keyRoutes } from './key-routes.ts'
@@ -18,6 +19,7 @@ export function dashboardRoutes(app: ServiceApp, context: ImportContext): void {
   app.register(
     async api => {
       requireSession(api, context)
+      markChanges(api, context)
       trackerRoutes(api, context)
       keyRoutes(api, context)
       eventRoutes(api, context)

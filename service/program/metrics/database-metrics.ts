@@ -1,3 +1,4 @@
+import { READ_RESULTS, type ReadResult } from '../../runtime/db/replica/read-replica.ts'
 import type { JobName, JobOutcome, JobRun } from '../../runtime/jobs/job.ts'
 import type { JobStatistics } from '../../runtime/jobs/job-store.ts'
 import { singleFlight } from '../../runtime/util/load-cache.ts'
@@ -7,6 +8,7 @@ import {
   createCounter,
   createGauge,
   createHistogram,
+  createLabelCounter,
   type MetricsRegistry,
 } from './metrics-registry.ts'
 
@@ -30,6 +32,22 @@ export function registerConnectionMetrics(registry: MetricsRegistry, pool: Conne
       this.set(pool.waitingCount)
     },
   })
+}
+
+/** Shows the lag of the read replica, and counts the reads of history by who answered and why. */
+export function registerReplicaMetrics(
+  registry: MetricsRegistry,
+  readLagSeconds: () => number | null,
+): (result: ReadResult) => void {
+  createGauge(registry, 'signalbox_replica_lag_seconds', {
+    aggregator: 'max',
+    collect() {
+      this.remove()
+      const lag = readLagSeconds()
+      if (lag !== null) this.set(lag)
+    },
+  })
+  return createLabelCounter(registry, 'signalbox_replica_reads_total', READ_RESULTS)
 }
 
 /** Shows which servers of the store answer: on a Citus cluster, some may be down. */

@@ -166,6 +166,16 @@ export const METRICS = {
     help: 'Whether each server of the store answered at this scrape.',
     labels: ['node'],
   },
+  signalbox_replica_lag_seconds: {
+    type: 'gauge',
+    help: 'How far the read replica may be behind at this scrape; no value while it is away.',
+    labels: [],
+  },
+  signalbox_replica_reads_total: {
+    type: 'counter',
+    help: 'Reads of history by result: from the replica, or why they came from the primary.',
+    labels: ['result'],
+  },
   signalbox_store_up: {
     type: 'gauge',
     help: 'Whether PostgreSQL answered at this scrape.',

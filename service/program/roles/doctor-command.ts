@@ -19,6 +19,7 @@ import {
   warning,
 } from '../doctor/finding.ts'
 import { checkCredentials, checkNetwork, checkPlatforms } from '../doctor/network-checks.ts'
+import { type ExplainConnectionError, examineReplica } from '../doctor/replica-checks.ts'
 import { checkSettings } from '../doctor/settings-checks.ts'
 import { checkStore, openForReading } from '../doctor/store-checks.ts'
 import { createConnectionError } from './open-store.ts'
@@ -125,9 +126,6 @@ export function defineDoctorCommand(handle: (request: DoctorRequest) => Promise<
     .action(({ json, strict }) => handle({ json, strict }))
 }
 
-/** Explains why a connection failed, in one sentence without the password. */
-type ExplainConnectionError = (databaseUrl: string, cause: unknown) => string
-
 /**
  * Examines an installation for the most likely misconfigurations. Reads only: it creates no file,
  * no key and no row, and sends no event and no email. It may run while the service runs or not.
@@ -159,7 +157,7 @@ async function examineStore(
   try {
     await database.ping()
     isOpen = true
-    return await examineOpenStore(context, database)
+    return await examineOpenStore(context, database, explainConnectionError)
   } catch (failure) {
     if (isOpen && (failure as { code?: unknown }).code === undefined) throw failure
     const message = explainConnectionError(found, failure)
@@ -169,7 +167,11 @@ async function examineStore(
   }
 }
 
-async function examineOpenStore(context: DoctorContext, database: Database): Promise<Finding[]> {
+async function examineOpenStore(
+  context: DoctorContext,
+  database: Database,
+  explainConnectionError: ExplainConnectionError,
+): Promise<Finding[]> {
   const store = await checkStore(context, database)
   if (store.server === null) {
     const message = 'Keys, destinations, workers and jobs need a current schema.'
@@ -178,6 +180,7 @@ async function examineOpenStore(context: DoctorContext, database: Database): Pro
   const delivery = await checkDelivery(context, database, store.server)
   return [
     ...store.findings,
+    ...(await examineReplica(context, database, explainConnectionError)),
     ...delivery.findings,
     await checkLiveCredentials(context, delivery.opened),
   ]

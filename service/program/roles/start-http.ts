@@ -1,13 +1,16 @@
 import type { AddressInfo } from 'node:net'
 import type { Database } from '../../runtime/db/database.ts'
+import { type RunningReplica, startReadReplica } from '../../runtime/db/replica/worker.ts'
 import type { StoreNodes } from '../../runtime/db/store-nodes.ts'
 import type { Tracer } from '../../runtime/tracing/tracer.ts'
 import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
+import { monotonicSeconds } from '../../runtime/util/time.ts'
 import type { CircuitCounts } from '../../signals/delivery/circuit-breaker.ts'
 import type { DeliveryContext } from '../../signals/delivery/delivery-context.ts'
 import { verifyErasureKey } from '../../signals/erasure/erasure-store.ts'
 import type { PlatformRegistry } from '../../signals/platforms/registry.ts'
 import { MailQueue } from '../../workspaces/users/mail/mail-queue.ts'
+import { registerReplicaMetrics } from '../metrics/database-metrics.ts'
 import {
   registerCommitFailureMetrics,
   registerCommitMetrics,
@@ -61,9 +64,11 @@ export async function startHttp(
   const { settings, logger, now } = context
   const mailer = createEmailQueue(context)
   await verifyErasureKey(options.database, options.credentialKeys)
+  const reads = startReads(context, options.database, registry)
   let origin = settings.publicOrigin ?? ''
   const server = createServer({
     ...options,
+    ...(reads && { readDatabase: reads.replica }),
     settings,
     contractKeys: await loadContractKeys(settings),
     logger,
@@ -90,9 +95,38 @@ export async function startHttp(
     const timeout = AbortSignal.timeout(DRAIN_TIMEOUT_MILLISECONDS)
     timeout.addEventListener('abort', () => server.app.server.closeAllConnections())
     await server.close()
+    await reads?.close()
     await mailer.drain()
   }
   return { origin, markReady: async () => server.markReady(), close }
+}
+
+/** Null without a replica. One that is away is no reason not to start. */
+function startReads(
+  { settings, logger }: RoleContext,
+  database: Database,
+  registry: MetricsRegistry,
+): RunningReplica | null {
+  const { replicaUrl, databaseConnectionsMax, replicaLagSecondsMax } = settings
+  let running: RunningReplica | null = null
+  const onRead = registerReplicaMetrics(registry, () => running?.replica.lagSeconds ?? null)
+  if (replicaUrl === undefined) return null
+  const options = {
+    connectionString: replicaUrl,
+    connectionsMax: databaseConnectionsMax,
+    applicationName: 'signalbox reads',
+    onIdleError: (err: Error) => logger.warn({ err }, 'a connection to the replica failed'),
+  }
+  running = startReadReplica(database, options, {
+    lagSecondsMax: replicaLagSecondsMax,
+    monotonicSeconds,
+    onRead,
+    onChange: (problem, err) => {
+      if (problem === null) logger.info('lists and reports read from the replica')
+      else logger.warn({ problem, err }, 'lists and reports read from the primary')
+    },
+  })
+  return running
 }
 
 function createEmailQueue(context: RoleContext): MailQueue {

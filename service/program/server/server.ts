@@ -6,6 +6,7 @@ import { createAuditTrail } from '../../audit/audit-store.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
 import type { StreamSlots } from '../../dashboard/live/stream-limit.ts'
 import type { Database } from '../../runtime/db/database.ts'
+import { type ReadDatabase, readPrimaryOnly } from '../../runtime/db/replica/read-replica.ts'
 import { type StoreNodes, singleNode } from '../../runtime/db/store-nodes.ts'
 import {
   createClientAddressReader,
@@ -63,6 +64,8 @@ import { registerRoutes, type ServiceContext } from './register-routes.ts'
 export interface ServerOptions {
   settings: Settings
   database: Database
+  /** Where reads of history go; left out, to the database. */
+  readDatabase?: ReadDatabase
   /** Of the same database, for a connection that listens. */
   connectionString: string
   /** Where trackers live; left out, in the database. */
@@ -189,6 +192,7 @@ function createServiceContext(
   return {
     ...options,
     nodes,
+    readDatabase: options.readDatabase ?? readPrimaryOnly(database),
     limits,
     auditKeys,
     audit: createAuditTrail(auditKeys, logger),

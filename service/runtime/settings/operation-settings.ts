@@ -1,4 +1,4 @@
-import { integer, matching, text, url } from './setting-types.ts'
+import { integer, matching, postgresUrl, text, url } from './setting-types.ts'
 
 /** Under the names of OpenTelemetry, which every exporter of traces has. */
 export const TRACING_SETTINGS = {
@@ -36,6 +36,21 @@ interface TracesEndpoints {
 /** Where traces go; null where none are exported. */
 export function findTracesUrl({ tracesEndpoint, otlpEndpoint }: TracesEndpoints): string | null {
   return tracesEndpoint ?? (otlpEndpoint === undefined ? null : `${otlpEndpoint}/v1/traces`)
+}
+
+/** A copy of the store that answers reads of history. */
+export const REPLICA_SETTINGS = {
+  replicaUrl: postgresUrl('SIGNALBOX_REPLICA_URL', {
+    description:
+      'A streaming standby of DATABASE_URL that answers lists and reports of the dashboard. ' +
+      'Unset: none.',
+  }),
+  replicaLagSecondsMax: integer('SIGNALBOX_REPLICA_LAG_SECONDS_MAX', {
+    default: 10,
+    min: 3,
+    max: 600,
+    description: 'A standby that is further behind is not read; DATABASE_URL answers instead.',
+  }),
 }
 
 /** How often trackers, pages and clients without an account may call. */

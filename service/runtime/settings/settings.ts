@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { REQUEST_RATE_SETTINGS, TRACING_SETTINGS } from './operation-settings.ts'
+import { REPLICA_SETTINGS, REQUEST_RATE_SETTINGS, TRACING_SETTINGS } from './operation-settings.ts'
 import {
   choice,
   integer,
@@ -52,6 +52,7 @@ export const SETTINGS = {
   databaseUrl: postgresUrl('DATABASE_URL', {
     description: 'PostgreSQL 15 to 18. Unset: the embedded PostgreSQL in the data folder.',
   }),
+  ...REPLICA_SETTINGS,
   dataDirectory: {
     ...text('SIGNALBOX_DATA_DIR', {
       default: '.data',

@@ -1,0 +1,32 @@
+import { type Database, type DatabaseOptions, openDatabase } from '../database.ts'
+import { MEASURE_SECONDS, ReadReplica, type ReadReplicaOptions } from './read-replica.ts'
+
+export interface RunningReplica {
+  replica: ReadReplica
+  close(): Promise<void>
+}
+
+type Callbacks = Omit<ReadReplicaOptions, 'primary' | 'replica' | 'probe'>
+
+/**
+ * Opens the replica at `options` and compares it with the primary every second, without keeping the
+ * process alive. A replica that is away stops nothing: reads go to the primary until it answers.
+ */
+export function startReadReplica(
+  primary: Database,
+  options: DatabaseOptions,
+  callbacks: Callbacks,
+): RunningReplica {
+  const replica = openDatabase({ ...options, isReadOnly: true })
+  const probe = openDatabase({ ...options, isReadOnly: true, connectionsMax: 1 })
+  const reads = new ReadReplica({ ...callbacks, primary, replica, probe })
+  const timer = setInterval(() => void reads.measure(), MEASURE_SECONDS * 1_000)
+  timer.unref()
+  void reads.measure()
+  const close = async () => {
+    clearInterval(timer)
+    await reads.settle()
+    await Promise.all([replica.close(), probe.close()])
+  }
+  return { replica: reads, close }
+}
