@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Locator } from 'playwright-core'
 import { openDashboardWorkspace } from '../../testing/fixtures/dashboard.ts'
+import { createTestDatabase } from '../../testing/fixtures/database.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { startSecondService } from '../../testing/fixtures/second-process.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
@@ -52,6 +53,28 @@ it('keeps its frame while the service is away, and goes on by itself', async tes
   await entry('Privacy').click()
   await page.getByLabel('Email').waitFor()
   assert.match(decodeURIComponent(page.url()), /\/w\/\d+\/privacy$/)
+})
+
+it('says how old lists are while a replica is behind', async test => {
+  const { database } = await createTestDatabase(test)
+  let ageSeconds = 12
+  const service = await startTestService(test, {
+    readDatabase: {
+      ownWriteSeconds: 11,
+      read: async work => ({ value: await work(database), ageSeconds }),
+    },
+  })
+  const { owner, tracker } = await openDashboardWorkspace(service)
+  const { page, assertAccessible } = await openJourneyPage(test, { service, person: owner })
+  await page.goto(`${service.url}/w/${tracker.workspaceId}/issues`)
+  const notice = page.getByText('Lists and reports are a little old', { exact: true })
+  await notice.waitFor()
+  await page.getByText('What happened in the last 12 seconds may be missing').waitFor()
+  await assertAccessible()
+  ageSeconds = 1
+  await page.reload()
+  await page.getByText('No delivery went wrong').waitFor()
+  assert.equal(await notice.count(), 0)
 })
 
 it('shows statuses and order numbers whole, in the theme that the person chose', async test => {

@@ -1,4 +1,4 @@
-import { waitForService } from './connection.ts'
+import { noteDataAge, waitForService } from './connection.ts'
 import type { Answer, Body, PathParameters, Route } from './operations.ts'
 
 /** A refused or failed request, as a page shows it. */
@@ -76,6 +76,7 @@ export async function call<R extends Route>(route: R, request: Request<R>): Prom
     throw new ApiError('Signalbox did not answer. Check your connection.', 0, null)
   })
   if (AWAY_STATUSES.includes(response.status) && !isOwnAnswer(response)) void waitForService()
+  noteDataAge(response.headers)
   const requestId = response.headers.get('request-id')
   const text = await response.text()
   const answer = response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : null

@@ -1,8 +1,9 @@
 import { useSyncExternalStore } from 'react'
 
 /**
- * Whether the service answers. The first request without an answer starts to ask `/livez`, more
- * slowly each time; the first answer ends it and tells the listeners, which load again.
+ * Whether the service answers, and how old its answers are. The first request without an answer
+ * starts to ask `/livez`, more slowly each time; the first answer ends it and tells the listeners,
+ * which load again.
  */
 
 const WAITS_MILLISECONDS = [500, 1_000, 2_000]
@@ -34,6 +35,28 @@ export function waitForService(): Promise<void> {
 /** True from the first request without an answer until the next answer. */
 export function useIsServiceAway(): boolean {
   return useSyncExternalStore(subscribe, () => recovery !== null)
+}
+
+/** Only lists and reports have it, where a replica may answer them. */
+const AGE_HEADER = 'signalbox-data-age'
+/** A replica that keeps up is a second or two behind, which nobody needs to know. */
+const AGE_SECONDS_SHOWN = 5
+
+let shownAge = 0
+
+/** Keeps what an answer says about the age of its rows. */
+export function noteDataAge(headers: Headers): void {
+  const age = headers.get(AGE_HEADER)
+  if (age === null) return
+  const shown = Number(age) < AGE_SECONDS_SHOWN ? 0 : Number(age)
+  if (shown === shownAge) return
+  shownAge = shown
+  notify()
+}
+
+/** By how many seconds lists and reports are old; 0 for too few to tell. */
+export function useDataAge(): number {
+  return useSyncExternalStore(subscribe, () => shownAge)
 }
 
 async function askUntilAnswered(): Promise<void> {
