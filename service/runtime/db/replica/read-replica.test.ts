@@ -4,6 +4,7 @@ import { createTestDatabase } from '../../../../testing/fixtures/database.ts'
 import { startReplicatedStore } from '../../../../testing/fixtures/read-replica.ts'
 import { waitUntil } from '../../../../testing/fixtures/wait-until.ts'
 import { Refusal } from '../../http/refusal.ts'
+import { monotonicSeconds } from '../../util/time.ts'
 import { type Database, openDatabase } from '../database.ts'
 import {
   COOL_DOWN_SECONDS,
@@ -12,6 +13,7 @@ import {
   type ReadResult,
   type ReplicaProblem,
 } from './read-replica.ts'
+import { startReadReplica } from './worker.ts'
 
 const LAG_SECONDS_MAX = 5
 
@@ -189,6 +191,33 @@ it('answers from the primary what fails on the standby', async test => {
       await count()
       return results.at(-1) === 'replica'
     })
+    results.length = 0
+  })
+
+  await test.test('a read that hangs does not hold the end of the process', async () => {
+    const given: ReadResult[] = []
+    const options = {
+      connectionString: store.replica.connectionString,
+      connectionsMax: 2,
+      applicationName: 'signalbox reads',
+      onIdleError: () => {},
+    }
+    const running = startReadReplica(store.primary.database, options, {
+      lagSecondsMax: LAG_SECONDS_MAX,
+      monotonicSeconds,
+      onRead: result => given.push(result),
+      onChange: () => {},
+    })
+    await waitUntil('the replica is read', async () => {
+      await running.replica.read(countNotes, { hasWritten: false })
+      return given.at(-1) === 'replica'
+    })
+    store.proxy.setMode({ mode: 'swallow', direction: 'response' })
+    const hanging = running.replica.read(countNotes, { hasWritten: false })
+    await running.close()
+    assert.equal((await hanging).value, 2)
+    assert.equal(given.at(-1), 'repeated')
+    store.proxy.reset()
     results.length = 0
   })
 

@@ -1,3 +1,4 @@
+import type pg from 'pg'
 import { type Database, type DatabaseOptions, openDatabase } from '../database.ts'
 import { MEASURE_SECONDS, ReadReplica, type ReadReplicaOptions } from './read-replica.ts'
 
@@ -19,6 +20,11 @@ export function startReadReplica(
 ): RunningReplica {
   const replica = openDatabase({ ...options, isReadOnly: true })
   const probe = openDatabase({ ...options, isReadOnly: true, connectionsMax: 1 })
+  const clients = new Set<pg.Client>()
+  for (const { pool } of [replica, probe]) {
+    pool.on('connect', client => clients.add(client as unknown as pg.Client))
+    pool.on('remove', client => clients.delete(client as unknown as pg.Client))
+  }
   const reads = new ReadReplica({ ...callbacks, primary, replica, probe })
   const timer = setInterval(() => void reads.measure(), MEASURE_SECONDS * 1_000)
   timer.unref()
@@ -26,7 +32,10 @@ export function startReadReplica(
   const close = async () => {
     clearInterval(timer)
     await reads.settle()
-    await Promise.all([replica.close(), probe.close()])
+    const closed = Promise.all([replica.close(), probe.close()])
+    // A read that hangs would hold its connection, and the end of the process, for a minute.
+    for (const client of clients) client.end().catch(() => {})
+    await closed
   }
   return { replica: reads, close }
 }
