@@ -82,7 +82,7 @@ export async function measureDashboard(
 }
 
 /** What a page shows once its data is there. */
-const OVERVIEW_CONTENT = 'main h2:has-text("Accepted by the platform")'
+const OVERVIEW_CONTENT = 'main section[aria-label="Flow"] > *'
 const EVENTS_CONTENT = 'main tbody tr'
 
 async function visit(page: Page, url: string, content: string): Promise<number> {
