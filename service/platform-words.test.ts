@@ -31,7 +31,6 @@ const PLATFORM_WORD_EXCEPTIONS: Record<string, { reason: string; words: readonly
     words: ['meta'],
   },
   'signals/reports/reconciliation-store.ts': { reason: 'A column.', words: ['meta_count'] },
-  'signals/events/stage-count-store.ts': { reason: 'A column.', words: ['meta_count'] },
   'signals/tables.ts': { reason: 'A column.', words: ['meta_count'] },
 }
 

@@ -105,7 +105,7 @@ it('ends as uncertain if the entity changed after a process was killed', async t
   const stored = await createTestDatabase(test)
   await recordActionTransitions(stored.database)
   // The request was committed, and the change was not made or was made.
-  for (const stop of [{ beforeStatement: 21 }, { afterChange: 1 }]) {
+  for (const stop of [{ beforeStatement: 22 }, { afterChange: 1 }]) {
     const { fixture, resume, readAction } = await prepareExecution(test, stored)
     assert.equal(await resume(stop), 'stopped')
     await recordExternalChange(fixture, 7_000)

@@ -123,7 +123,7 @@ async function checkOpenidProvider({ settings, now }: DoctorContext): Promise<Fi
     return warning(
       check,
       `${issuer} does not list the claim email_verified, without which it signs nobody in.`,
-      'Make the provider send email_verified, or xms_edov from Microsoft Entra ID.',
+      'Make the provider send email_verified, or xms_edov from Entra ID.',
     )
   } catch (failure) {
     return error(

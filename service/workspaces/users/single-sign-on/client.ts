@@ -150,7 +150,7 @@ interface Claims {
 }
 
 /**
- * The claims that we use. Some providers send booleans as text. Microsoft Entra ID sends no
+ * The claims that we use. Some providers send booleans as text. Entra ID sends no
  * `email_verified`, because anyone can set an address there; its `xms_edov` says that the tenant
  * owns the domain of the address.
  */
