@@ -48,7 +48,7 @@ it('destinations measures what a second destination costs, with all its deliveri
   assert.equal(stderr, '')
   assert.equal(status, 0)
   assert.match(stdout, /^WAL bytes per event +[1-9][\d,]*( +[1-9][\d,]* +-?[\d.]+ %){2}$/m)
-  assert.match(stdout, /^target at most 8 % more CPU of both: (met|missed)$/m)
+  assert.match(stdout, /^target for two at most 8 % more CPU of both: (met|missed)$/m)
 })
 
 it('acceptance stores one row for each 2xx answer, with and without delivery', () => {
