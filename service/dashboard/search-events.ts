@@ -38,7 +38,7 @@ const searchValidator = new Validator(EventSearch, {
   textMembers: ['event_id', 'event_name', 'order_id', 'parent_event_id', 'search', 'reason'],
 })
 
-export interface SearchContext {
+interface SearchContext {
   database: Database
   /** Called for an order ID that holds an identifier. */
   erasureKey: ErasureKeyProvider

@@ -9,11 +9,11 @@ const MONEY_DIGITS = 2
 
 /** For example "1,234.50 EUR". */
 export function formatMoney(value: { amount: string; currency: string | null }): string {
-  return `${formatAmount(value.amount)} ${value.currency ?? ''}`.trim()
+  return `${formatDecimal(value.amount)} ${value.currency ?? ''}`.trim()
 }
 
 /** For example "1,234.50". The amount is exact decimal text: Number would round large sums. */
-export function formatAmount(amount: string): string {
+export function formatDecimal(amount: string): string {
   const [whole = '0', fraction = ''] = amount.split('.')
   const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, ',')
   return `${grouped}.${fraction.replace(/0+$/, '').padEnd(MONEY_DIGITS, '0')}`

@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core'
 import type { EventFlow } from '@signalbox/contract/session/overview.ts'
 import { type Column, DataTable } from '../components/data-table.tsx'
-import { formatAmount, formatMoney, formatNumber } from '../components/format-count.ts'
+import { formatDecimal, formatMoney, formatNumber } from '../components/format-count.ts'
 import { PageLink } from '../components/links.tsx'
 import {
   bandFilters,
@@ -98,8 +98,8 @@ const VALUE: Column<FlowRow> = {
   cell: ({ acceptedValues, storedValues }) =>
     storedValues.map(stored => {
       const own = acceptedValues.find(({ currency }) => currency === stored.currency)
-      const [accepted, all] = [formatAmount(own?.amount ?? '0'), formatMoney(stored)]
-      const isAll = accepted === formatAmount(stored.amount)
+      const [accepted, all] = [formatDecimal(own?.amount ?? '0'), formatMoney(stored)]
+      const isAll = accepted === formatDecimal(stored.amount)
       return <div key={stored.currency}>{isAll ? all : `${accepted} of ${all}`}</div>
     }),
 }

@@ -70,15 +70,15 @@ export class AccountSpend {
 
   /** Counts a change whose turn it was and that is not blocked. */
   add(change: PlannedChange): void {
-    this.#proposedMinor += this.#stoppedBy(change)
+    const { before, after } = this.#leastAround(change)
+    this.#proposedMinor += before.minor - after.minor
     this.#apply(change, false)
   }
 
   /** Null for an ad account with more entities than the platform lists at once. */
   changeOf(change: PlannedChange): SpendChange | null {
     if (!this.#isKnown) return null
-    const before = sumActiveSpend(this.#least)
-    const after = spendsLess(change) ? sumActiveSpend(applyChange(this.#least, change)) : before
+    const { before, after } = this.#leastAround(change)
     const total = sumActiveSpend(this.#most).minor
     const totalAfter = sumActiveSpend(applyChange(this.#most, change)).minor
     return {
@@ -91,10 +91,11 @@ export class AccountSpend {
     }
   }
 
-  #stoppedBy(change: PlannedChange): number {
-    if (!spendsLess(change)) return 0
-    const after = applyChange(this.#least, change)
-    return sumActiveSpend(this.#least).minor - sumActiveSpend(after).minor
+  /** The least that the account spends before a change, and after it if it lowers that. */
+  #leastAround(change: PlannedChange) {
+    const before = sumActiveSpend(this.#least)
+    const after = spendsLess(change) ? sumActiveSpend(applyChange(this.#least, change)) : before
+    return { before, after }
   }
 
   #sumPausedExcept({ target }: PlannedChange): number {

@@ -116,15 +116,8 @@ export async function findDayStartBudgets(
   day: AccountDay,
 ): Promise<FirstBudgets> {
   const since = startOfAccountDay(day.at, day.timeZone)
-  const rows = await selectStartedActions(transaction, { ...day, since })
-    .distinctOn(['target_type', 'target_id'])
-    .select(FIRST_BUDGET)
-    .orderBy('target_type')
-    .orderBy('target_id')
-    .orderBy(STARTED_AT)
-    .orderBy('id')
-    .execute()
-  return toFirstBudgets(rows)
+  const actions = selectStartedActions(transaction, { ...day, since })
+  return toFirstBudgets(await selectFirstBudgets(actions).execute())
 }
 
 const FIRST_BUDGET = [
@@ -132,6 +125,17 @@ const FIRST_BUDGET = [
   'target_id as id',
   sql<number | null>`(state_before ->> 'daily_budget_minor')::integer`.as('budget'),
 ] as const
+
+/** The daily budget of each entity as the first of some actions found it. */
+function selectFirstBudgets(actions: ReturnType<typeof selectStartedActions>) {
+  return actions
+    .distinctOn(['target_type', 'target_id'])
+    .select(FIRST_BUDGET)
+    .orderBy('target_type')
+    .orderBy('target_id')
+    .orderBy(STARTED_AT)
+    .orderBy('id')
+}
 
 function toFirstBudgets(
   rows: readonly { type: string; id: string; budget: number | null }[],
@@ -210,17 +214,11 @@ export async function findRecentDecreases(
   day: AccountDay,
 ): Promise<RecentDecrease[]> {
   const since = daysBefore(day, MONTH_DAYS)
-  const rows = await selectStartedActions(transaction, { ...day, since })
+  const decreases = selectStartedActions(transaction, { ...day, since })
     .where('type', '=', 'decrease_budget')
     .where('status', '<>', 'failed')
     .where(sql<boolean>`state_before ->> 'status' = 'active'`)
-    .distinctOn(['target_type', 'target_id'])
-    .select(FIRST_BUDGET)
-    .orderBy('target_type')
-    .orderBy('target_id')
-    .orderBy(STARTED_AT)
-    .orderBy('id')
-    .execute()
+  const rows = await selectFirstBudgets(decreases).execute()
   return rows.flatMap(({ type, id, budget }) =>
     budget === null ? [] : [{ key: entityKey({ type, id } as EntityRef), beforeMinor: budget }],
   )

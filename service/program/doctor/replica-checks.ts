@@ -1,5 +1,5 @@
-import { explainPooler, findConnectionPooler } from '../../runtime/db/connection-pooler.ts'
-import { type Database, isCitusCluster, ROLE_SETTINGS } from '../../runtime/db/database.ts'
+import { findPoolerProblem } from '../../runtime/db/connection-pooler.ts'
+import { type Database, isCitusCluster } from '../../runtime/db/database.ts'
 import { requireCurrentSchema, SchemaError } from '../../runtime/db/migrate.ts'
 import {
   explainMisfit,
@@ -45,11 +45,10 @@ async function checkReplica(
   primary: Database,
   replica: Database,
 ): Promise<Finding[]> {
-  const pooler = await findConnectionPooler(replica, ROLE_SETTINGS)
-  const sentence = pooler && explainPooler(pooler)
-  if (sentence) {
+  const problem = await findPoolerProblem(replica)
+  if (problem !== null) {
     const fix = 'Give the replica the settings of docs/operations/postgresql.md, as the store.'
-    return [error('replica.pooler', sentence, fix)]
+    return [error('replica.pooler', problem, fix)]
   }
   if (await isCitusCluster(primary)) {
     return [error(STANDBY, NOT_FOR_CITUS, 'Unset SIGNALBOX_REPLICA_URL.')]

@@ -3,8 +3,8 @@ import {
   findRunningEmbeddedPostgres,
   startEmbeddedPostgres,
 } from '@signalbox/embedded-postgres'
-import { explainPooler, findConnectionPooler } from '../../runtime/db/connection-pooler.ts'
-import { type Database, openDatabase, ROLE_SETTINGS } from '../../runtime/db/database.ts'
+import { findPoolerProblem } from '../../runtime/db/connection-pooler.ts'
+import { type Database, openDatabase } from '../../runtime/db/database.ts'
 import { isConnectTimeout } from '../../runtime/db/database-errors.ts'
 import { requireCurrentSchema } from '../../runtime/db/migrate.ts'
 import { openStoreNodes, type StoreNodes } from '../../runtime/db/store-nodes.ts'
@@ -82,9 +82,8 @@ export async function openStore(request: OpenStoreOptions): Promise<Store> {
 /** Behind a pooler that drops what a connection needs, requests would fail one by one. */
 async function requireUsablePooler(database: Database, { databaseUrl }: Settings): Promise<void> {
   if (databaseUrl === undefined) return
-  const pooler = await findConnectionPooler(database, ROLE_SETTINGS)
-  const sentence = pooler && explainPooler(pooler)
-  if (sentence) throw new StartError(sentence)
+  const problem = await findPoolerProblem(database)
+  if (problem !== null) throw new StartError(problem)
 }
 
 /** Of five seconds each. */

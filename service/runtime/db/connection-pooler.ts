@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
-import type { Database } from './database.ts'
+import { type Database, ROLE_SETTINGS } from './database.ts'
 
 /** A pooler such as PgBouncer between this process and PostgreSQL. */
 export interface ConnectionPooler {
@@ -92,6 +92,12 @@ async function movePreparedStatement(
 
 /** It does not exist on this server, or another client has prepared one of the same name there. */
 export const LOST_STATEMENT: ReadonlySet<string> = new Set(['26000', '42P05'])
+
+/** Why requests would fail behind the pooler of a database; null without a pooler or a problem. */
+export async function findPoolerProblem(database: Database): Promise<string | null> {
+  const pooler = await findConnectionPooler(database, ROLE_SETTINGS)
+  return pooler && explainPooler(pooler)
+}
 
 /** What is wrong and what to do, in one sentence; null when the pooler can be used. */
 export function explainPooler({

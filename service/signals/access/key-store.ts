@@ -1,7 +1,6 @@
 import type { Database, Transaction } from '../../runtime/db/database.ts'
 import type { TokenKind } from '../../runtime/util/token-format.ts'
-import { indexCategories } from '../consent/consent-forms.ts'
-import type { TrackerIdentity } from './tracker-store.ts'
+import { selectPages, type TrackerIdentity, toSubmissionRules } from './tracker-store.ts'
 
 export interface NewKey {
   trackerId: string
@@ -198,24 +197,15 @@ export async function findLiveKeys(
            cross join lateral (
              select workspace_id, consent_categories from trackers where id = key.tracker_id limit 1
            ) tracker
-           left join lateral (
-             select true as has_pages from tracker_keys
-             where tracker_id = key.tracker_id and kind = 'publishable' and origins <> '{}' limit 1
-           ) pages on true`,
+           left join lateral (${selectPages('key.tracker_id')}) pages on true`,
     values: [digests, kind],
   })
   const found = new Map(rows.map(row => [row.number, row]))
   return digests.map((_, index) => {
     const row = found.get(index + 1)
     if (!row) return null
-    const consentCategories = indexCategories(row.consent_categories)
-    return {
-      trackerId: row.tracker_id,
-      workspaceId: row.workspace_id,
-      origins: row.origins,
-      ...(consentCategories && { consentCategories }),
-      ...(row.has_pages && { hasPages: true }),
-    }
+    const { tracker_id: trackerId, workspace_id: workspaceId } = row
+    return { trackerId, workspaceId, origins: row.origins, ...toSubmissionRules(row) }
   })
 }
 

@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
 import { indexCategories } from '../consent/consent-forms.ts'
 import type { CategoryMeanings } from '../consent/consent-names.ts'
@@ -52,26 +51,37 @@ export async function findTracker(
   return row ? { trackerId, workspaceId: row.workspace_id } : null
 }
 
-/** A tracker of a session with what acceptance needs, as `findLiveKeys` reads it for a key. */
+/** A tracker of a session with what acceptance needs, as a key has it. */
 export async function findSubmittingTracker(
-  database: Database,
+  { pool }: Database,
   tracker: TrackerIdentity,
 ): Promise<TrackerIdentity> {
-  const { trackerId } = tracker
-  const consentCategories = indexCategories(await findConsentCategories(database, trackerId))
-  const pageKey = await database.query
-    .selectFrom('tracker_keys')
-    .select('kind')
-    .where('tracker_id', '=', trackerId)
-    .where('kind', '=', 'publishable')
-    .where(sql<boolean>`origins <> '{}'`)
-    .limit(1)
-    .executeTakeFirst()
-  const hasPages = pageKey !== undefined
+  const { rows } = await pool.query(
+    `select tracker.consent_categories, pages.has_pages from trackers tracker
+     left join lateral (${selectPages('tracker.id')}) pages on true
+     where tracker.id = $1::uuid`,
+    [tracker.trackerId],
+  )
+  return { ...tracker, ...toSubmissionRules(rows[0]) }
+}
+
+/** SQL for whether a tracker has a publishable key that pages can use. */
+export function selectPages(trackerId: string): string {
+  return `
+             select true as has_pages from tracker_keys
+             where tracker_id = ${trackerId} and kind = 'publishable' and origins <> '{}' limit 1`
+}
+
+interface SubmissionRow {
+  consent_categories: Parameters<typeof indexCategories>[0]
+  has_pages: boolean | null
+}
+
+export function toSubmissionRules({ consent_categories: categories, has_pages }: SubmissionRow) {
+  const consentCategories = indexCategories(categories)
   return {
-    ...tracker,
     ...(consentCategories && { consentCategories }),
-    ...(hasPages && { hasPages }),
+    ...(has_pages && { hasPages: true }),
   }
 }
 

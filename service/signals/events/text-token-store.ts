@@ -2,11 +2,7 @@ import { ACTION_SOURCES } from '@signalbox/contract/event-context.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { isObject } from '../../runtime/util/is-object.ts'
 import { pauseBetweenBatches } from '../../runtime/util/wait.ts'
-import {
-  containsEmail,
-  decodePercentEncoding,
-  decodeWrittenMarks,
-} from '../identity/identifier-formats.ts'
+import { containsEmail, decodeText } from '../identity/identifier-formats.ts'
 import { decodeValueData, encodeValueData } from './column-encoding.ts'
 import { payloadCondition } from './event-store.ts'
 import { createRandomTokenMaker, mapTokens, type TokenMaker } from './free-text.ts'
@@ -209,7 +205,7 @@ async function replaceActionSources(
 }
 
 function namesPerson(source: string): boolean {
-  const text = decodeWrittenMarks(decodePercentEncoding(source))
+  const text = decodeText(source)
   return containsEmail(text) || MANY_DIGITS.test(text)
 }
 

@@ -244,6 +244,11 @@ function decodeRun(run: string): string {
 /** How HTML, JSON and JavaScript's `escape` write @ and +, the marks of an address. */
 const WRITTEN_MARKS = /&#(?:64|43|x40|x2b);|&(?:commat|plus);|[\\%]u00(?:40|2b)/gi
 
+/** The text as a program reads it that undoes percent-encoding and the codes of HTML and JSON. */
+export function decodeText(text: string): string {
+  return decodeWrittenMarks(decodePercentEncoding(text))
+}
+
 /** The text with `&#64;`, `\u0040` and the like as the @ and + that a later program reads. */
 export function decodeWrittenMarks(text: string): string {
   if (!MAY_WRITE_MARKS.test(text)) return text

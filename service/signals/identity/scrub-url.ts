@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import {
   containsEmail,
   decodePercentEncoding,
+  decodeText,
   decodeWrittenMarks,
   isFormattedPhone,
 } from './identifier-formats.ts'
@@ -113,7 +114,7 @@ const MAY_IDENTIFY = /[@＠﹫%=]|(?:\d\D*){8}/
 function isIdentifying(piece: string): boolean {
   if (!MAY_IDENTIFY.test(piece)) return false
   // A full-width @ is an @ to the next program that normalizes the text.
-  const text = decodeWrittenMarks(decodePercentEncoding(piece)).normalize('NFKC')
+  const text = decodeText(piece).normalize('NFKC')
   if (containsEmail(text) || isFormattedPhone(text)) return true
   if (!text.includes('=')) return false
   return text.split(/[?&;#]/).some(pair => {

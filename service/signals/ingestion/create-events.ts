@@ -64,9 +64,7 @@ export function batchRoutes(app: ServiceApp, context: BatchContext): void {
           request,
           await findTrackerPlatforms(context, request.tracker),
         )
-        const results = await batch.accept(events.slice(0, taken + 1))
-        if (refusal)
-          for (const event of events.slice(taken + 1)) results.push(batch.refuse(event, refusal))
+        const results = await batch.acceptTaken(events, taken + 1, refusal)
         return reply.code(200).send({ results })
       },
     })
@@ -90,10 +88,7 @@ export async function acceptImported(
   )
   const count = bodies.length
   const { taken, refusal } = takeFurtherEvents(context.limits, { request, count }, NO_HEADERS)
-  const events = bodies.map(toBatchEvent)
-  const results = await batch.accept(events.slice(0, taken))
-  if (refusal) for (const event of events.slice(taken)) results.push(batch.refuse(event, refusal))
-  return results
+  return batch.acceptTaken(bodies.map(toBatchEvent), taken, refusal)
 }
 
 /** Each row has its own wait, so the answer announces none. */
@@ -133,11 +128,22 @@ class EventBatch {
     this.#receivedAt = context.now()
   }
 
+  /** Accepts as many as the limit lets through; the rest is refused. */
+  async acceptTaken(
+    events: readonly BatchEvent[],
+    taken: number,
+    refusal: Refusal | null,
+  ): Promise<EventResult[]> {
+    const results = await this.#accept(events.slice(0, taken))
+    if (refusal) for (const event of events.slice(taken)) results.push(this.#refuse(event, refusal))
+    return results
+  }
+
   /**
    * Prepares the events and commits them together. A withdrawal is stored before the events behind
    * it are decided, and after those before it, as for requests one after another.
    */
-  async accept(events: readonly BatchEvent[]): Promise<EventResult[]> {
+  async #accept(events: readonly BatchEvent[]): Promise<EventResult[]> {
     const results: Promise<EventResult>[] = []
     let waiting: (() => Promise<EventResult>)[] = []
     const commitWaiting = async () => {
@@ -158,7 +164,7 @@ class EventBatch {
   }
 
   /** Counts the refusal, and returns it as the result of the event. */
-  refuse(event: BatchEvent, error: Error): EventResult {
+  #refuse(event: BatchEvent, error: Error): EventResult {
     const refusal = toRefusal(error, this.#request.url)
     const { id: requestId, tracker } = this.#request
     this.#context.refusals.record({
@@ -205,13 +211,13 @@ class EventBatch {
     event: BatchEvent,
     prepared: PreparedEvent | { error: Error },
   ): Promise<EventResult> {
-    if ('error' in prepared) return this.refuse(event, prepared.error)
+    if ('error' in prepared) return this.#refuse(event, prepared.error)
     try {
       const accepted = await acceptEvent(this.#context, prepared, this.#deadline)
       const { status, body } = toAnswer(accepted)
       return { status, ...body }
     } catch (error) {
-      return this.refuse(event, error as Error)
+      return this.#refuse(event, error as Error)
     }
   }
 }

@@ -10,12 +10,7 @@ import {
   type TokenMaker,
 } from '../events/free-text.ts'
 import { DROPPED_FIELDS_MAX, formatMemberPath } from '../identity/dropped-fields.ts'
-import {
-  decodePercentEncoding,
-  decodeWrittenMarks,
-  normalizeText,
-  removeInvisible,
-} from '../identity/identifier-formats.ts'
+import { decodeText, normalizeText, removeInvisible } from '../identity/identifier-formats.ts'
 
 /**
  * Members with text of the caller that a platform may get, with the names that are stored. URLs and
@@ -194,14 +189,10 @@ export function containsIdentifier(text: string): boolean {
 export function redactIdentifiers(text: string, tokenOf: TokenMaker): string {
   if (!MAY_IDENTIFY.test(text)) return text
   const redacted = redactPlainText(text, tokenOf)
-  const plain = ENCODED.test(text) ? decodeText(text) : text
+  const plain = ENCODED.test(text) ? removeInvisible(decodeText(text)).normalize('NFKC') : text
   if (plain === text) return redacted
   const redactedPlain = redactPlainText(plain, tokenOf)
   return redactedPlain === plain ? redacted : redactedPlain
-}
-
-function decodeText(text: string): string {
-  return removeInvisible(decodeWrittenMarks(decodePercentEncoding(text))).normalize('NFKC')
 }
 
 /** No identifier is without one of these. Half of all text is done after this test. */

@@ -2,6 +2,7 @@ import type { Tier, TokenDays } from '@signalbox/contract/session/agent-permissi
 import { ExecutionTokenSubmission } from '@signalbox/contract/session/agents.ts'
 import type { AuditActor, AuditEntry } from '../../audit/audit-entry.ts'
 import { type AuditedContext, commitAudited } from '../../audit/audit-store.ts'
+import type { Transaction } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
 import { Validator } from '../../runtime/http/validator.ts'
 import { parseRowId } from '../../runtime/util/ids.ts'
@@ -182,19 +183,35 @@ export async function revokeTokenWithAudit(
   context: AuditedContext,
   { workspaceId, tokenId, actor, at }: TokenRevocation,
 ): Promise<boolean> {
-  return commitAudited(context, async (transaction, record) => {
-    const isRevoked = await revokeExecutionToken(transaction, { workspaceId, tokenId }, at)
-    if (!isRevoked) return false
-    record({
-      workspaceId,
-      at,
-      actor,
-      action: 'execution_token.revoked',
-      subject: { type: 'execution_token', id: String(tokenId) },
-      details: {},
-    })
-    return true
-  })
+  return commitAudited(context, (transaction, record) =>
+    revokeToken(transaction, { workspaceId, tokenId, actor, at, details: {}, record }),
+  )
+}
+
+/** A revocation in a transaction, with its audit entry. */
+interface RecordedRevocation extends Pick<AuditEntry, 'workspaceId' | 'actor' | 'at' | 'details'> {
+  record: (entry: AuditEntry) => void
+}
+
+async function revokeToken(
+  transaction: Transaction,
+  { tokenId, record, ...entry }: RecordedRevocation & { tokenId: number },
+): Promise<boolean> {
+  const { workspaceId, at } = entry
+  if (!(await revokeExecutionToken(transaction, { workspaceId, tokenId }, at))) return false
+  const subject = { type: 'execution_token', id: String(tokenId) } as const
+  record({ ...entry, action: 'execution_token.revoked', subject })
+  return true
+}
+
+async function revokeAgent(
+  transaction: Transaction,
+  { connectionId, record, ...entry }: RecordedRevocation & { connectionId: number },
+): Promise<void> {
+  const { workspaceId, at } = entry
+  if (!(await revokeConnection(transaction, { workspaceId, connectionId }, at))) return
+  const subject = { type: 'connection', id: String(connectionId) } as const
+  record({ ...entry, action: 'connection.revoked', subject })
 }
 
 /**
@@ -204,19 +221,15 @@ export async function revokeTokenWithAudit(
 export const revokeCredentialsOfFormerMember: RoleLossListener = async (transaction, loss) => {
   const { workspaceId, userId, actor, at, reason, record } = loss
   if (reason !== 'inviter_left' && reason !== 'inviter_removed') return
-  for (const connection of await findConnectionsOfUser(transaction, userId)) {
-    if (connection.workspaceId !== workspaceId) continue
-    if (!(await revokeConnection(transaction, connection, at))) continue
-    const subject = { type: 'connection', id: String(connection.connectionId) } as const
-    const details = { reason: 'member_removed' }
-    record({ workspaceId, at, actor, action: 'connection.revoked', subject, details })
+  const entry = { workspaceId, actor, at, details: { reason: 'member_removed' }, record }
+  const isOfWorkspace = (other: { workspaceId: number }) => other.workspaceId === workspaceId
+  const connections = await findConnectionsOfUser(transaction, userId)
+  for (const { connectionId } of connections.filter(isOfWorkspace)) {
+    await revokeAgent(transaction, { ...entry, connectionId })
   }
-  for (const token of await findTokensOfUser(transaction, userId)) {
-    if (token.workspaceId !== workspaceId) continue
-    if (!(await revokeExecutionToken(transaction, token, at))) continue
-    const subject = { type: 'execution_token', id: String(token.tokenId) } as const
-    const details = { reason: 'member_removed' }
-    record({ workspaceId, at, actor, action: 'execution_token.revoked', subject, details })
+  const tokens = await findTokensOfUser(transaction, userId)
+  for (const { tokenId } of tokens.filter(isOfWorkspace)) {
+    await revokeToken(transaction, { ...entry, tokenId })
   }
 }
 
@@ -233,17 +246,10 @@ export async function revokeCredentialsOfUser(
 ): Promise<void> {
   const { database, now } = context
   for (const connection of await findConnectionsOfUser(database, userId)) {
-    await commitAudited(context, async (transaction, record) => {
-      if (!(await revokeConnection(transaction, connection, now()))) return
-      record({
-        workspaceId: connection.workspaceId,
-        at: now(),
-        actor: OPERATOR,
-        action: 'connection.revoked',
-        subject: { type: 'connection', id: String(connection.connectionId) },
-        details: { reason: 'person_disabled' },
-      })
-    })
+    const entry = { actor: OPERATOR, at: now(), details: { reason: 'person_disabled' } }
+    await commitAudited(context, (transaction, record) =>
+      revokeAgent(transaction, { ...connection, ...entry, record }),
+    )
   }
   for (const token of await findTokensOfUser(database, userId)) {
     await revokeTokenWithAudit(context, { ...token, actor: OPERATOR, at: now() })

@@ -12,6 +12,8 @@ import type { UsersContext } from './users-context.ts'
 /** How long a confirmed identity allows sensitive changes. */
 const RECENT_MINUTES = 15
 export const CONFIRM_PATH = '/account/confirm'
+/** To sign in again at the company's OpenID provider. */
+export const CONFIRM_AT_PROVIDER_PATH = `${CONFIRM_PATH}/oidc`
 
 /**
  * True when the user confirmed their identity in the last minutes, with a second factor if they

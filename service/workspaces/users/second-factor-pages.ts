@@ -9,7 +9,7 @@ import {
   textField,
 } from '../../runtime/pages/form-controls.ts'
 import { renderPage } from '../../runtime/pages/layout.ts'
-import type { ConfirmationMeans } from './reauthentication.ts'
+import { CONFIRM_AT_PROVIDER_PATH, type ConfirmationMeans } from './reauthentication.ts'
 import type { CurrentUser } from './session-store.ts'
 
 const CODE_FIELD = {
@@ -93,8 +93,8 @@ export function confirmPage({ user, means, returnTo, errors = {}, notice }: Conf
 }
 
 function providerLink(name: string, returnTo: string): string {
-  const query = new URLSearchParams({ return_to: returnTo })
-  return html`<p><a class="button quiet" href="/account/confirm/oidc?${query.toString()}">Sign in
+  const href = `${CONFIRM_AT_PROVIDER_PATH}?${new URLSearchParams({ return_to: returnTo })}`
+  return html`<p><a class="button quiet" href="${href}">Sign in
 with ${name} again</a></p>`
 }
 

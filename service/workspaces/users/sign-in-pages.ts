@@ -10,7 +10,7 @@ import {
 import { renderPage } from '../../runtime/pages/layout.ts'
 import { PASSWORD_HINT } from './password-strength.ts'
 import { passkeyLink, purposeOf } from './second-factor-pages.ts'
-import type { SocialProvider } from './sign-up-policy.ts'
+import { SINGLE_SIGN_ON_PATH, type SocialProvider } from './sign-up-policy.ts'
 
 interface SignInPage {
   returnTo: string
@@ -52,7 +52,8 @@ export function signInPage(page: SignInPage): string {
 }
 
 function providerLink(name: string, query: string): string {
-  return html`<p><a class="button quiet" href="/sign-in/oidc${query}">Sign in with ${name}</a></p>`
+  const href = `${SINGLE_SIGN_ON_PATH}${query}`
+  return html`<p><a class="button quiet" href="${href}">Sign in with ${name}</a></p>`
 }
 
 const PROVIDER_NAMES: Record<SocialProvider, string> = { google: 'Google', github: 'GitHub' }

@@ -111,6 +111,7 @@ export type SingleSignOnSettings = Pick<
   'oidcIssuer' | 'oidcClientId' | 'oidcClientSecret' | 'oidcDomains' | 'oidcName'
 >
 
+export const SINGLE_SIGN_ON_PATH = '/sign-in/oidc'
 export const SINGLE_SIGN_ON_CALLBACK = '/auth/callback/oidc'
 
 /** Null without an issuer. The settings are checked at the start: all of them are set, or none. */

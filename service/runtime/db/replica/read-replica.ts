@@ -1,5 +1,5 @@
-import { explainPooler, findConnectionPooler } from '../connection-pooler.ts'
-import { type Database, isCitusCluster, ROLE_SETTINGS } from '../database.ts'
+import { findPoolerProblem } from '../connection-pooler.ts'
+import { type Database, isCitusCluster } from '../database.ts'
 import { isRollback, isStoreUnavailable } from '../database-errors.ts'
 
 /** Where reads of history go, which may be a few seconds old (docs/decisions/0076). */
@@ -33,13 +33,11 @@ export function readPrimaryOnly(primary: Database): ReadDatabase {
 }
 
 /** Why reads go to the primary: the replica is behind, does not answer, or is no copy of it. */
-export type ReplicaProblem = 'lag' | 'away' | 'unfit'
+const REPLICA_PROBLEMS = ['lag', 'away', 'unfit'] as const
+export type ReplicaProblem = (typeof REPLICA_PROBLEMS)[number]
 
 /** How a read was answered: by the replica, or by the primary and why. */
-export const READ_RESULTS = [
-  ...['replica', 'own_write', 'repeated'],
-  ...(['lag', 'away', 'unfit'] satisfies ReplicaProblem[]),
-] as ('replica' | 'own_write' | 'repeated' | ReplicaProblem)[]
+export const READ_RESULTS = ['replica', 'own_write', 'repeated', ...REPLICA_PROBLEMS] as const
 export type ReadResult = (typeof READ_RESULTS)[number]
 
 export interface ReadReplicaOptions {
@@ -158,10 +156,9 @@ export class ReadReplica implements ReadDatabase {
     const misfit = explainMisfit(end, copy)
     if (misfit !== null || this.#isChecked) return misfit
     if (await isCitusCluster(primary)) return NOT_FOR_CITUS
-    const pooler = await findConnectionPooler(replica, ROLE_SETTINGS)
-    const sentence = pooler && explainPooler(pooler)
-    this.#isChecked = sentence === null
-    return sentence
+    const problem = await findPoolerProblem(replica)
+    this.#isChecked = problem === null
+    return problem
   }
 
   #compare(replayed: bigint): void {

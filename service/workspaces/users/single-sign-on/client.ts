@@ -5,7 +5,7 @@ const METADATA_CACHE = { ttlMilliseconds: 600_000, entriesMax: 1 }
 const TIMEOUT_SECONDS = 10
 const SCOPE = 'openid email profile'
 /** Clocks of two machines differ. */
-const TOLERANCE_SECONDS = 30
+export const TOLERANCE_SECONDS = 30
 
 export interface ProviderOptions {
   /** Set by the operator, so it may be an internal address; no redirect is followed. */

@@ -18,7 +18,7 @@ import {
   listLinkedIdentities,
 } from '../user-store.ts'
 import type { UsersContext } from '../users-context.ts'
-import type { ProviderIdentity } from './client.ts'
+import { type ProviderIdentity, TOLERANCE_SECONDS } from './client.ts'
 
 /** Why nobody is signed in; each has its own sentence on the sign-in page. */
 export type LinkRefusal =
@@ -148,9 +148,6 @@ export async function canConfirmAtProvider(
   return linked.some(id => id.startsWith(`${singleSignOn.provider.issuer} `))
 }
 
-/** Clocks of two machines differ. */
-const TOLERANCE_MILLISECONDS = 30_000
-
 interface ProviderConfirmation {
   identity: ProviderIdentity
   /** When we sent the person to the provider to sign in again. */
@@ -167,7 +164,7 @@ export async function confirmByIdentity(
   { identity, requestedAt }: ProviderConfirmation,
 ): Promise<string | null> {
   const { authenticatedAt } = identity
-  const earliest = requestedAt.getTime() - TOLERANCE_MILLISECONDS
+  const earliest = requestedAt.getTime() - TOLERANCE_SECONDS * 1_000
   if (authenticatedAt === null || authenticatedAt.getTime() < earliest) return null
   if (!(await canConfirmAtProvider(context, user))) return null
   const linked = await findUserByIdentity(context.database, identityKey(context, identity))

@@ -13,10 +13,10 @@ import {
   SIGNED_IN,
   seeOther,
 } from '../page-visit.ts'
-import { CONFIRM_PATH } from '../reauthentication.ts'
+import { CONFIRM_AT_PROVIDER_PATH, CONFIRM_PATH } from '../reauthentication.ts'
 import { findCurrentUser } from '../session-store.ts'
 import { readCookie, serializeCookie, sessionCookie } from '../session-token.ts'
-import { SINGLE_SIGN_ON_CALLBACK } from '../sign-up-policy.ts'
+import { SINGLE_SIGN_ON_CALLBACK, SINGLE_SIGN_ON_PATH } from '../sign-up-policy.ts'
 import type { UsersContext } from '../users-context.ts'
 import { providerErrorCode, type SignInSecrets } from './client.ts'
 import {
@@ -25,9 +25,6 @@ import {
   type LinkRefusal,
   signInByIdentity,
 } from './linked-sign-in.ts'
-
-export const SINGLE_SIGN_ON_PATH = '/sign-in/oidc'
-export const CONFIRM_AT_PROVIDER_PATH = `${CONFIRM_PATH}/oidc`
 
 /**
  * Sign-in with the OpenID provider of a company, and confirming one's identity there. They are
