@@ -178,7 +178,38 @@ describe('decideConsent on anything at all', () => {
       { numRuns: 1_000 },
     )
   })
+
+  it('decides alike about a consent that was read before, whatever its time', () => {
+    const time = fc.date({
+      min: new Date('2026-10-01T00:00:00Z'),
+      max: CONSENT_MOMENT.receivedAt,
+      noInvalidDate: true,
+    })
+    fc.assert(
+      fc.property(plainConsent, plainConsent, time, time, (consent, consent_mode, one, other) => {
+        for (const captured_at of [one.toISOString(), other.toISOString()]) {
+          const inputs = { consent: { ...consent, captured_at }, consent_mode }
+          assert.deepEqual(decide(inputs), decideUnremembered(inputs))
+        }
+      }),
+      { numRuns: 500 },
+    )
+  })
 })
+
+const plainWord = fc.constantFrom('granted', 'denied', 'yes', 'rejected_all', 'Undecided')
+const plainConsent = fc.dictionary(
+  fc.constantFrom('advertising', 'ad_storage', 'ad_user_data', 'sale_opt_out', 'gpc', 'method'),
+  fc.oneof(fc.boolean(), plainWord),
+)
+
+/** A tracker with categories of its own, here none, shares nothing with other trackers. */
+function decideUnremembered(inputs: Partial<ConsentInputs>) {
+  return decideConsent(
+    { event_name: 'Purchase', consent_basis: 'consent', ...inputs },
+    { ...CONSENT_MOMENT, categories: new Map() },
+  )
+}
 
 const name = fc.constantFrom(
   ...['ad_storage', 'adUserData', 'ad_personalization', 'marketing', 'status', 'purposes', 'gpc'],

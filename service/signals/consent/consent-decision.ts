@@ -16,6 +16,7 @@ import {
   type DeniedBy,
   type GrantedBy,
   hasNoSignal,
+  readStatements,
   reduceSignals,
   toStates,
 } from './consent-signals.ts'
@@ -25,7 +26,6 @@ import {
   isPersonalizationGranted,
   listPossibleRefusals,
 } from './platform-consent.ts'
-import { readConsent } from './read-consent.ts'
 
 /** Version of the consent rules, stored as `consent_normalization_version`. */
 export const CONSENT_RULES_VERSION = '8'
@@ -123,7 +123,7 @@ export function createDecider(inputs: ConsentInputs, context: ConsentContext): C
   if (inputs.consent_basis === 'legitimate_interest') return keep('legitimate_interest')
   if (inputs.event_name === 'consent_withdrawal') return keep('consent_withdrawal')
   const captured = parseCapturedAt(toObject(inputs.consent)?.captured_at)
-  const statements = readConsent(inputs, context.categories ?? null)
+  const statements = readStatements(inputs, context.categories ?? null)
   const warnings = buildCaptureWarnings(captured, context)
   const credibleTime = toCredibleTime(captured, context.receivedAt)
   const decideFor = (needs: PlatformConsentNeeds) => {

@@ -2,6 +2,7 @@ import { isObject } from '../../runtime/util/is-object.ts'
 import type { PlatformIdentity } from '../identity/normalize-user-data.ts'
 import {
   COLUMN_DICTIONARIES,
+  DictionaryCodec,
   decodeDigest,
   decodeLookup,
   type EncodedLookup,
@@ -233,68 +234,7 @@ function toObject(value: unknown): Record<string, unknown> | null {
   return (value ?? null) as Record<string, unknown> | null
 }
 
-/**
- * Compresses the JSON of one column with a dictionary: phrases that most rows have in common become
- * two characters each, in a JSON string. The events of a caller differ only in their values, and
- * PostgreSQL never compresses rows smaller than 2 KB, regardless of `toast_tuple_target`
- * (docs/decisions/0025).
- *
- *     ~A to ~Z, ~a to ~z   a phrase, by its index in the dictionary
- *     ~0                   a text that follows from other columns of the row
- *     '                    a quote, which would need a backslash in a JSON string
- *     ~'  ~~               an apostrophe, a tilde
- *
- * Rows hold dictionary indexes, so phrases are only appended. An unused phrase does no harm.
- */
-export class DictionaryCodec {
-  readonly #codes: Map<string, string>
-  readonly #phrases: Map<string, string>
-  readonly #pattern: RegExp
-
-  constructor(phrases: readonly string[]) {
-    if (phrases.length > CODES.length) throw new Error('the dictionary has more phrases than codes')
-    this.#codes = new Map([
-      ...Object.entries(CHARACTER_CODES),
-      ...phrases.map((phrase, index): [string, string] => [phrase, `~${CODES[index]}`]),
-    ])
-    this.#phrases = new Map([...this.#codes].map(([part, code]) => [code, part]))
-    // The first match wins, so the longest phrase comes first.
-    const parts = [...this.#codes.keys()].sort((a, b) => b.length - a.length)
-    this.#pattern = new RegExp(parts.map(escapePattern).join('|'), 'g')
-  }
-
-  /** Takes the text of `JSON.stringify`. `given` follows from other columns of the row. */
-  encode(text: string, given: string | null = null): string {
-    const isShort = given === null || given.length <= GIVEN_CODE.length
-    const marked = isShort ? text : text.replaceAll(given, GIVEN_MARK)
-    const encoded = marked.replace(this.#pattern, part => this.#codes.get(part) as string)
-    return `"${encoded.replaceAll('\\', '\\\\')}"`
-  }
-
-  /** Takes the parsed value of the column. A value that is not a string is from before 0.5.0. */
-  decode(stored: unknown, given: string | null = null): unknown {
-    if (typeof stored !== 'string') return stored
-    const text = stored.replace(CODE_PATTERN, code => {
-      const part = code === GIVEN_CODE ? given : this.#phrases.get(code)
-      if (typeof part === 'string') return part
-      throw new Error(`a stored column has the code ${code}, which this version does not know`)
-    })
-    return JSON.parse(text)
-  }
-}
-
-const CODES = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-/** Stands for `given` while phrases are replaced. JSON never contains it unescaped. */
-const GIVEN_MARK = '\x01'
-const GIVEN_CODE = '~0'
-const CHARACTER_CODES = { '"': "'", "'": "~'", '~': '~~', [GIVEN_MARK]: GIVEN_CODE }
-const CODE_PATTERN = /~.|'/g
-
-function escapePattern(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-}
-
-const CONSENT_CODEC = new DictionaryCodec(COLUMN_DICTIONARIES.consent)
+const CONSENT_CODEC = new DictionaryCodec(COLUMN_DICTIONARIES.consent, { repeats: true })
 const VALUE_CODEC = new DictionaryCodec(COLUMN_DICTIONARIES.value)
 const USER_DATA_CODEC = new DictionaryCodec(COLUMN_DICTIONARIES.userData)
 const CLICK_IDS_CODEC = new DictionaryCodec(COLUMN_DICTIONARIES.clickIds)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import { DictionaryCodec } from './column-encoding.ts'
+import { DictionaryCodec } from './column-dictionaries.ts'
 
 const PHRASES = ['{"title":"', '"title":"', '","price":"', "it's ", '~A', 'ü\\n']
 
@@ -43,6 +43,15 @@ it('round-trips every JSON value, including text that looks like a code', () => 
     }),
     { numRuns: 300 },
   )
+})
+
+it('encodes a text that repeats like any other, whatever is given', () => {
+  const repeating = new DictionaryCodec(PHRASES, { repeats: true })
+  for (const order of ['"A-1"', '"A-2"', '"A-1"']) {
+    const text = `{"title":"Lamp","order":${order}}`
+    assert.equal(repeating.encode(text, order), codec.encode(text, order))
+    assert.equal(repeating.encode(text), codec.encode(text))
+  }
 })
 
 it('returns values from before the encoding unchanged', () => {

@@ -103,11 +103,16 @@ export function keepResult(
   return result
 }
 
+/** Digests of codes, such as those of countries, which are of no single person. */
+const digestsOfCodes = new Map<string, string>()
+const CODE = /^[a-z]{1,2}$/
+
 /** SHA-256 of a normalized identifier, as 64 lower-case hexadecimal digits. */
 export function hashIdentifier(normalized: string): string {
-  const known = shared?.digests.get(normalized)
+  const known = shared?.digests.get(normalized) ?? digestsOfCodes.get(normalized)
   if (known !== undefined) return known
   const digest = hash('sha256', normalized, 'hex')
-  shared?.digests.set(normalized, digest)
+  if (CODE.test(normalized)) digestsOfCodes.set(normalized, digest)
+  else shared?.digests.set(normalized, digest)
   return digest
 }
