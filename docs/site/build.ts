@@ -28,14 +28,14 @@ const SOURCES = [
   ...GUIDES.map(({ source }) => source),
 ]
 
-/** Builds what is missing or stale. Returns true when it had to build. */
-export async function buildDocs(): Promise<boolean> {
+/** Builds what is missing or stale, by default what the service reads. True when it had to. */
+export async function buildDocs(file = DOCS_SITE_FILE): Promise<boolean> {
   const digest = digestSources()
-  if (readDigest() === digest) return false
-  mkdirSync(dirname(DOCS_SITE_FILE), { recursive: true })
-  const staging = `${DOCS_SITE_FILE}.${process.pid}`
+  if (readDigest(file) === digest) return false
+  mkdirSync(dirname(file), { recursive: true })
+  const staging = `${file}.${process.pid}`
   writeFileSync(staging, JSON.stringify({ ...(await createSite()), digest }))
-  renameSync(staging, DOCS_SITE_FILE)
+  renameSync(staging, file)
   return true
 }
 
@@ -116,9 +116,9 @@ function digestSources(): string {
   return hash('sha256', digests.join('\n'))
 }
 
-function readDigest(): string | null {
+function readDigest(file: string): string | null {
   try {
-    return JSON.parse(readFileSync(DOCS_SITE_FILE, 'utf8')).digest
+    return JSON.parse(readFileSync(file, 'utf8')).digest
   } catch {
     return null
   }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { before, it } from 'node:test'
 import { DOCUMENTED_OPERATIONS } from '@signalbox/contract/operations.ts'
 import {
@@ -120,15 +122,19 @@ it('finds no heading inside of code', () => {
   assert.ok(erasure[0]?.text.includes('# The digest of one identifier'))
 })
 
-it('is rebuilt when a source changed, and only then', async () => {
-  assert.equal(await buildDocs(), false)
-  writeFileSync(DOCS_SITE_FILE, JSON.stringify({ ...site, digest: 'stale' }))
-  assert.equal(await buildDocs(), true)
-  assert.deepEqual(readSite(), site)
+it('is rebuilt when a source changed, and only then', async test => {
+  const folder = mkdtempSync(join(tmpdir(), 'signalbox-site-'))
+  test.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'site.json')
+  assert.equal(await buildDocs(file), true)
+  assert.equal(await buildDocs(file), false)
+  writeFileSync(file, JSON.stringify({ ...site, digest: 'stale' }))
+  assert.equal(await buildDocs(file), true)
+  assert.deepEqual(readSite(file), site)
 })
 
-function readSite(): DocsSite {
-  return JSON.parse(readFileSync(DOCS_SITE_FILE, 'utf8'))
+function readSite(file = DOCS_SITE_FILE): DocsSite {
+  return JSON.parse(readFileSync(file, 'utf8'))
 }
 
 function pathOf(name: string): string {

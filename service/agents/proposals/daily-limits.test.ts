@@ -28,6 +28,8 @@ async function stageOf(test: TestContext, { startAt = LATE } = {}) {
     connectionsMax: AT_ONCE,
     applicationName: 'signalbox test',
     onIdleError: () => {},
+    // All wait for one lock, on a slow machine longer than a caller does.
+    hasNoTimeouts: true,
   })
   test.after(() => database.close())
   const fixture = await createAgentFixture(database, { clock: new TestClock(startAt) })

@@ -17,8 +17,9 @@ const MIGRATIONS = readdirSync(join(import.meta.dirname, '../../migrations'))
 async function emptyStore(test: TestContext, count: number): Promise<Database[]> {
   const connectionString = await createDatabaseFromTemplate(test, 'template0')
   return Array.from({ length: count }, () => {
-    const options = { connectionString, connectionsMax: 2, applicationName: 'migrate test' }
-    const database = openDatabase({ ...options, onIdleError: () => {} })
+    // As the roles that migrate: one waits for another as long as it takes.
+    const options = { connectionsMax: 2, applicationName: 'migrate test', hasNoTimeouts: true }
+    const database = openDatabase({ connectionString, ...options, onIdleError: () => {} })
     test.after(() => database.close())
     return database
   })
