@@ -22,7 +22,7 @@ const OTHER_VERSIONS = [
   /^clients\/browser\/dist\//,
   /^(CHANGELOG\.md|docs\/(decisions|guides|filled-gaps\.md)|design\/|deploy\/release\/)/,
   /^docs\/operations\/(erasure|reconciliation|threat-model|test-report)\.md/,
-  /^service\/(signals\/events\/column-encoding|workspaces\/users\/password-hash)/,
+  /^service\/workspaces\/users\/password-hash/,
   /package-lock\.json$|requirements.*\.txt$|(^|\/)vectors\/|go\.sum$/,
 ]
 

@@ -148,7 +148,7 @@ export class DictionaryCodec {
     return encoded
   }
 
-  /** Takes the parsed value of the column. A value that is not a string is from before 0.5.0. */
+  /** Takes the parsed value of the column. Before there were dictionaries, it was no string. */
   decode(stored: unknown, given: string | null = null): unknown {
     if (typeof stored !== 'string') return stored
     const text = stored.replace(CODE_PATTERN, code => {
