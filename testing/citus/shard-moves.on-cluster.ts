@@ -3,7 +3,8 @@ import { after, before, it, type TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import type { ProvisionedTracker } from '../../service/program/provisioning/provision-tracker.ts'
-import { startTestService } from '../fixtures/service.ts'
+import { readSqlBlocks } from '../fixtures/page-blocks.ts'
+import { startTestService, type TestService } from '../fixtures/service.ts'
 import { startOwnCluster } from './citus-database.ts'
 import { type CitusCluster, findCitusObstacle } from './cluster.ts'
 import { assertStoredOnce, startEventLoad, summarizeLoad } from './event-load.ts'
@@ -52,22 +53,36 @@ it('loses no event when a tracker gets a shard and a node of its own', { skip },
   const { pool } = service.database
   const from = await findTrackerPort(service, large.trackerId)
   const to = cluster.ports.slice(1).find(port => port !== from) as number
-  await allowOutputPlugin(service.connectionString)
+  const [allow = [], prepare = [], divide = [], restore = [], move = []] = readSqlBlocks(
+    'docs/operations/scale.md',
+    'Giving a tracker its own node',
+  )
+  await allowOutputPlugin(service.connectionString, allow)
   const load = startEventLoad(service, trackers)
+  const deliveries = startDeliveries(service)
   await pause(1_000)
-  const { rows } = await pool.query(
-    `select isolate_tenant_to_new_shard('event_keys', $1::uuid, 'CASCADE',
-       shard_transfer_mode => 'auto') as shard`,
-    [large.trackerId],
-  )
-  const { shard } = rows[0]
-  await pool.query(
-    `select citus_move_shard_placement($1::bigint, '127.0.0.1', $2::integer, '127.0.0.1',
-       $3::integer, shard_transfer_mode => 'auto')`,
-    [shard, from, to],
-  )
+  let shard = ''
+  for (const statement of [...prepare, ...divide, ...restore, ...move]) {
+    const text = statement
+      .replace('TRACKER_ID', large.trackerId)
+      .replace('SHARD_ID', shard)
+      .replace(`'db-1.internal', 5432`, `'127.0.0.1', ${from}`)
+      .replace(`'db-4.internal', 5432`, `'127.0.0.1', ${to}`)
+    const { rows } = await pool.query(text)
+    assert.deepEqual(
+      rows.filter(({ success = true }) => !success),
+      [],
+    )
+    shard = rows[0]?.isolate_tenant_to_new_shard ?? shard
+  }
   await pause(1_000)
   await load.end()
+  assert.ok((await deliveries.end()) > 0)
+  const { rows: unrestored } = await pool.query(
+    `select distinct result from run_command_on_all_nodes(
+       $$select count(*) from pg_class where relreplident = 'f'$$)`,
+  )
+  assert.deepEqual(unrestored, [{ result: '0' }])
   assert.equal(await findTrackerPort(service, large.trackerId), to)
   const { rows: ranges } = await pool.query(
     `select shardminvalue = shardmaxvalue as is_alone from pg_dist_shard where shardid = $1`,
@@ -83,8 +98,27 @@ it('loses no event when a tracker gets a shard and a node of its own', { skip },
   test.diagnostic(summarizeLoad(load))
 })
 
+/** Delivers all the time: its statements delete and update rows. */
+function startDeliveries(service: TestService): { end(): Promise<number> } {
+  let isOver = false
+  const deliver = async () => {
+    let claimed = 0
+    while (!isOver) claimed += await service.deliver()
+    return claimed
+  }
+  const running = deliver()
+  const end = () => {
+    isOver = true
+    return running
+  }
+  return { end }
+}
+
 /** On each server that has the list: 15.20 does, and refuses libraries that are not in it. */
-async function allowOutputPlugin(connectionString: string): Promise<void> {
+async function allowOutputPlugin(
+  connectionString: string,
+  statements: readonly string[],
+): Promise<void> {
   for (const port of cluster.ports) {
     const url = Object.assign(new URL(connectionString), { port: String(port) }).href
     const client = new pg.Client({ connectionString: url })
@@ -92,10 +126,7 @@ async function allowOutputPlugin(connectionString: string): Promise<void> {
     const known = await client.query(
       `select from pg_settings where name = 'output_plugin_libraries'`,
     )
-    if (known.rowCount === 1) {
-      await client.query(`alter system set output_plugin_libraries = 'pgoutput', 'citus'`)
-      await client.query('select pg_reload_conf()')
-    }
+    if (known.rowCount === 1) for (const statement of statements) await client.query(statement)
     await client.end()
   }
 }

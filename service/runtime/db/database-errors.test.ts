@@ -81,10 +81,15 @@ for (const [code, meaning] of Object.entries(PERMANENT)) {
   })
 }
 
-it('distinguishes a lost Citus node from other internal errors', () => {
+it('distinguishes a lost node and a divided shard of Citus from other internal errors', () => {
   const internal = (message: string) => Object.assign(new Error(message), { code: 'XX000' })
   const nodeLost = internal('failure on connection marked as essential: 127.0.0.1:5602')
   assert.equal(isStoreUnavailable(nodeLost), true)
+  assert.equal(
+    isStoreUnavailable(internal('could not find valid entry for shard 102146')),
+    true,
+    'its shard was divided',
+  )
   assert.equal(isStoreUnavailable(internal('operation is not allowed on this node')), false)
 })
 

@@ -21,6 +21,9 @@ const UNAVAILABLE_PREFIXES = ['26000', '42P05', '08', '53', '55P03', '57P', '570
 /** The message of the internal error that Citus raises when a connected node goes away. */
 const CITUS_NODE_LOST = /^failure on connection marked as essential/
 
+/** And for a statement that was planned before its shard was divided, and waited for that. */
+const CITUS_SHARD_DIVIDED = /^could not find valid entry for shard/
+
 /** Messages of connection errors to which the driver gives no code. */
 const DRIVER_MESSAGES =
   /timeout exceeded when trying to connect|Connection terminated|is not queryable|read timeout/
@@ -41,7 +44,7 @@ export function isStoreUnavailable(error: unknown): boolean {
   if (typeof code === 'string') {
     if (SYSTEM_CODES.has(code)) return true
     if (/^[0-9A-Z]{5}$/.test(code)) {
-      if (CITUS_NODE_LOST.test(error.message)) return true
+      if (CITUS_NODE_LOST.test(error.message) || isShardDivided(error)) return true
       return UNAVAILABLE_PREFIXES.some(prefix => code.startsWith(prefix))
     }
   }
@@ -110,6 +113,11 @@ export function isRollback(error: unknown): boolean {
 
 const SERIALIZATION_FAILURE = '40001'
 const DEADLOCK_DETECTED = '40P01'
+
+/** Citus divided the shard of a statement after it was planned; it may be repeated at once. */
+export function isShardDivided(error: unknown): boolean {
+  return error instanceof Error && CITUS_SHARD_DIVIDED.test(error.message)
+}
 
 export function isUniqueViolation(error: unknown): boolean {
   return errorCode(error) === '23505'

@@ -1,4 +1,5 @@
 import type { Database } from '../../runtime/db/database.ts'
+import { isShardDivided } from '../../runtime/db/database-errors.ts'
 import type { StoreActivity } from '../delivery/destination-queue-store.ts'
 import {
   DeliveryIdAllocator,
@@ -97,22 +98,24 @@ async function storeDrafts(
   context: EventCommitter,
   drafts: Map<string, EventDraft>,
 ): Promise<Set<string>> {
-  const { database, people, payloadIndex, listIndex, onEventsStored } = context
+  const { payloadIndex, listIndex, onEventsStored } = context
   const inserted = new Set<string>()
   let hasDeliveries = false
   let remaining = drafts
-  let stateOf: PersonStateLookup = draft => people.assumeState(draft)
   for (let round = 1; remaining.size > 0; round += 1) {
     if (round > CONFLICT_ROUNDS_MAX) {
       throw new Error(`events still conflict with erasures after ${CONFLICT_ROUNDS_MAX} rounds`)
     }
-    const plan = await planDrafts(context, remaining, stateOf)
-    const stored = await insertEvents(database, plan.records, plan.deliveries)
-    for (const key of stored.newKeys) inserted.add(key)
-    listIndex.recordStored(plan.records)
-    hasDeliveries ||= plan.deliveries.length > 0
-    remaining = new Map([...remaining].filter(([key]) => stored.conflictingKeys.has(key)))
-    if (remaining.size > 0) stateOf = await people.fetchStates([...remaining.values()])
+    const store = () => storeRound(context, remaining, round === 1)
+    // Nothing of the round was stored, and the next plan finds the parts of the shard.
+    const { records, deliveries, newKeys, conflictingKeys } = await store().catch(error => {
+      if (isShardDivided(error)) return store()
+      throw error
+    })
+    for (const key of newKeys) inserted.add(key)
+    listIndex.recordStored(records)
+    hasDeliveries ||= deliveries.length > 0
+    remaining = new Map([...remaining].filter(([key]) => conflictingKeys.has(key)))
   }
   payloadIndex.recordStored(inserted.size)
   if (inserted.size > 0) {
@@ -120,6 +123,19 @@ async function storeDrafts(
     onEventsStored({ trackerIds, hasDueDeliveries: hasDeliveries })
   }
   return inserted
+}
+
+async function storeRound(
+  context: EventCommitter,
+  drafts: Map<string, EventDraft>,
+  isOptimistic: boolean,
+) {
+  const { database, people } = context
+  const stateOf: PersonStateLookup = isOptimistic
+    ? draft => people.assumeState(draft)
+    : await people.fetchStates([...drafts.values()])
+  const plan = await planDrafts(context, drafts, stateOf)
+  return { ...plan, ...(await insertEvents(database, plan.records, plan.deliveries)) }
 }
 
 async function planDrafts(

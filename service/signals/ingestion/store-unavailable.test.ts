@@ -125,6 +125,31 @@ it('answers 503 while the store is slow, goes on storing, and calls the retry a 
   assert.equal((await service.read('slow')).body.deliveries.length, 1)
 })
 
+it('plans an event again when Citus divided its shard, and returns 503 after twice', async test => {
+  const service = await startTestService(test)
+  const admin = await adminOf(test, service)
+  const failures = async (count: number) => {
+    // A rollback does not set a sequence back.
+    await admin.query(`
+      drop sequence if exists attempts;
+      create sequence attempts;
+      create or replace function fail() returns trigger language plpgsql as $$ begin
+        if nextval('attempts') <= ${count} then
+          raise exception 'could not find valid entry for shard 102146' using errcode = 'XX000';
+        end if;
+        return new;
+      end $$;
+      create or replace trigger fail before insert on events for each row execute function fail()`)
+  }
+  await failures(1)
+  assert.equal((await service.submit(samplePurchase({ event_id: 'once' }))).status, 202)
+  await failures(2)
+  assertUnavailable(await service.submit(samplePurchase({ event_id: 'twice' })))
+  assert.equal((await service.read('twice')).status, 404)
+  assert.equal((await service.submit(samplePurchase({ event_id: 'twice' }))).status, 202)
+  assert.equal((await service.read('once')).body.deliveries.length, 1)
+})
+
 function assertUnavailable(reply: Reply): void {
   assert.equal(reply.status, 503)
   assert.deepEqual(reply.body, { message: 'The store is unavailable; try again.' })
