@@ -22,7 +22,8 @@ const UNAVAILABLE_PREFIXES = ['26000', '42P05', '08', '53', '55P03', '57P', '570
 const CITUS_NODE_LOST = /^failure on connection marked as essential/
 
 /** And for a statement that was planned before its shard was divided, and waited for that. */
-const CITUS_SHARD_DIVIDED = /^could not find valid entry for shard/
+const CITUS_SHARD_DIVIDED =
+  /^(could not find valid entry for shard|shard for the given value does not exist)/
 
 /** Messages of connection errors to which the driver gives no code. */
 const DRIVER_MESSAGES =
