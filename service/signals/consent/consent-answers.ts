@@ -52,7 +52,7 @@ const NO = `denied deny denies no n false off disable disabled inactive deactiva
   unauthorised
   unchecked deselected nothing 0 nope non nein nie niet nej nei nee ei ne hayir hayır nem nao
   necessaryonly minimal minimum restrict limit notarget notrack noads nomarketing
-  d f aus uit nu οχι 不可
+  d f aus uit nu retire retires retirees οχι 不可
   いいえ 否 нет ні לא ไม่ नहीं না khong tidak tolak optout optedout
   optouts dn`
 const NO_ALONE = 'out none never not'

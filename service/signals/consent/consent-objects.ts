@@ -76,8 +76,12 @@ const REFUSABLE: ReadonlySet<string | null> = new Set<ConsentSubject>([
   ...(['advertising', 'tracking', 'sale', 'social_media'] as const),
 ])
 
+/** Where a person came from is no name of an item: `{source: "facebook", medium: "off"}`. */
+const ORIGIN_NAME =
+  /(?:^|[_-])(?:source|medium|campaign|referr?er|origin|country|locale|currency)$/i
+
 function findRefusable(place: Place, name: string, text: unknown) {
-  const [item] = typeof text === 'string' ? readItem(place, text) : []
+  const [item] = typeof text === 'string' && !ORIGIN_NAME.test(name) ? readItem(place, text) : []
   if (!item || !REFUSABLE.has(item.subject.subject) || item.subject.isNegative) return []
   return [{ name, subject: item.subject }]
 }

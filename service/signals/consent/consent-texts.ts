@@ -14,19 +14,17 @@ import {
   UNKNOWN_ITEM,
 } from './consent-place.ts'
 import type { ConsentStatements } from './consent-statement.ts'
+import { isTime } from './consent-times.ts'
 import { isNecessaryOnly } from './consent-words.ts'
 
 /**
- * `consent_revoked: 1732000000` and `declined: {marketing: "2026-11-20"}` are when it was; a name
- * that ends in `_at` is a label.
+ * `consent_revoked: 1732000000` and `declined: {marketing: "2026-11-20"}` are when it was; for
+ * names that end in `_at`, see `readTimeOfRefusal`.
  */
 export function readMemberAnswer({ parent }: Place, { value, meaning }: Member): AnswerText {
   const mayBeTime = meaning.isNegative || parent?.isNegative === true
-  return readAnswer(mayBeTime && TIME.test(String(value)) ? true : value)
+  return readAnswer(mayBeTime && isTime(value) ? true : value)
 }
-
-/** Unix time, or a day. */
-const TIME = /^1\d{9}(?:\d{3})?$|^20\d\d-\d\d-\d\d/
 
 /**
  * Reads a text that says something as a whole, whatever its name: a code, the type of an event, a

@@ -45,7 +45,8 @@ const WORDS: Record<WordKind, string> = {
     dnss sellable broker brokers broking brokering brokerage datenverkauf dritte dritten
     drittanbieter derden terzi terceros terceiros tredjepart`,
   sharing: `share sharing sales shareable partage partager weitergabe datenweitergabe delen
-    condivisione compartir compartilhar partilha udostepnianie`,
+    condivisione compartir compartilhar partilha udostepnianie cession cesion cessione
+    przekazywanie doorgifte`,
   tracking: `adid adids track tracking tracked tracker trackers profilazione profilage profilering
     profilierung perfilado trackable profiling profiled
     fingerprinting pixel pixels conversion conversions capi audience audiences lookalike
@@ -81,8 +82,8 @@ const WORDS: Record<WordKind, string> = {
     phone telephone call calls telemarketing newsletter newsletters whatsapp messenger post postal
     letter letters fax viber telegram chat login solicit solicitation solicitations`,
   subscription: 'subscription subscriptions subscribe subscribed unsubscribe unsubscribed',
-  other_purpose: `ga mtm analytics analytic analytical analysis statistics statistic statistical
-    stats statistik statistiques estadisticas performance measurement measurements mesure messung
+  other_purpose: `ga mtm clarity analytics analytic analytical analysis statistics statistic
+    statistical stats statistik statistiques estadisticas performance measurement measurements mesure messung
     medicion functional functionality functionalities fonctionnel funktional preference
     preferences necessary necessaires essential essentials notwendig required strictly strict
     technical security experience comfort convenience external embedded media multimedia video
@@ -109,13 +110,14 @@ const WORDS: Record<WordKind, string> = {
     installed revenue cpm ctr roas reach
     views before
     coupon team budget handle username nickname spend cost list tax currency sku duration
-    translation translations
+    translation translations likes followers following fans friends posts comments subscribers
+    members visits leads rating ratings score
     interest interests`,
   interface: `banner notice popup prompt dialog widget button modal page ui sdk script cmp api
     debug mandatory locked readonly editable hidden collapsed expanded loaded ready initialized
     pending preview closed opened`,
   inert: `adfree adgroup conversionvalue redaction redact redacted passthrough double
-    frequency
+    supports honors honours respects frequency
     capping wait revocable withdrawable requirement requirements mspa default preferred previous
     previously former formerly old socialshare`,
   law: `gdpr ccpa cpra dsgvo rgpd avg lgpd vcdpa cpa ctdpa ucpa tdpsa ocpa njdpa usp usprivacy usnat
@@ -135,9 +137,9 @@ const WORDS: Record<WordKind, string> = {
     current latest last final browser device app site web website header headers navigator
     setting settings option options bool boolean new opt privacy california us usa
     uk eu eea ca va co ct national universal based this that should may can only granular display
-    online digital context cross networks tag tags platform platforms general
+    online digital context cross networks tag tags platform platforms general global
     relevant related onsale direct first system public main custom sec inc llc ltd gmbh ireland
-    client server side tc daa nai edaa c ttq pintrk rdt lintrk twq uetq gtag save
+    client server side tc daa nai edaa c ttq pintrk rdt lintrk twq uetq gad gtag save
     saving get ut utag tci cp ios android unity kochava singular applovin
     vungle ironsource chartboost inmobi admob appsflyer adjust branch segment rudderstack mparticle
     braze adobe xdm magento woocommerce woo bigcommerce piwik ppms ensighten commanders cact
@@ -153,7 +155,8 @@ const WORDS: Record<WordKind, string> = {
 /** Stems of advertising in compounds that no list of words can hold (`Marketingzwecke`). */
 export const ADVERTISING_STEM = new RegExp(
   withoutMarks(
-    'advertis|annons|annonc|anunci|mainos|mainonta|hirdet|oglas|διαφημ|marketing|targeting|' +
+    'advertis|advertent|annons|annonc|annunci|inserzion|anunci|mainos|mainonta|' +
+      'hirdet|oglas|διαφημ|marketing|targeting|' +
       'werbe|werbung|publicit|publicid|pubblicit|reklam|remarket|広告|广告|廣告|광고|마케팅|' +
       'マーケティング|营销|行銷|اعلان|تسويق|פרסום|שיווק|โฆษณา|การตลาด|quangcao|tiepthi|विज्ञापन|विपणन|' +
       'বিজ্ঞাপন|விளம்பர|تبلیغ|реклам|auglys|reklaam',
@@ -177,6 +180,9 @@ export const REFUSAL_STEM = toStem(
   odmaw odrzuc odwol odvol odbij zamit nepovol nesouhlas nesuhlas neprijat niezgod wycof wylacz
   negad negat deneg bloquea bloquee blockier bloccat desactiv desativ deaktiv disattiv deshabilit
   disabilit gesperrt untersagt verboten retirad retiree ritirat ingetrokken uitgeschakel elutasit
+  revocad revocat revocac revoque revoqu revogad revogac zuruckgezog zuruckgenomm teruggetrok
+  cofniet cofnal annul anulad anulow aterkall tilbagekald tilbagetruk tilbaketruk
+  peruut visszavon opozvan povucen stiahnut disdett оттегл ανακλη
   respins reddedil reddet afslaa afsla zamiet keeld atteik noraid atsisak atmest nesuti[kn] zavrn
   zavrac hafna rebutj tolak ditolak penolakan tuchoi
   hylat hylkaa kielt kiell otkaz отказ отклон отозв запре деактив
@@ -238,12 +244,12 @@ export const CONSENT_MODE_SIGNALS: ReadonlySet<string> = new Set([
 const VENDORS: Readonly<Record<string, string>> = {
   meta: 'meta facebook fb fbq instagram',
   google: 'google gtag adwords doubleclick gads dv360 admob adsense floodlight',
-  tiktok: 'tiktok',
+  tiktok: 'tiktok bytedance',
   pinterest: 'pinterest',
   snapchat: 'snap snapchat snaptr',
   reddit: 'reddit',
   linkedin: 'linkedin',
-  microsoft: 'microsoft bing clarity uet',
+  microsoft: 'microsoft bing uet',
   x: 'twitter',
   openai: 'openai chatgpt oaiq',
   others: `criteo taboola outbrain amazon quora yahoo yandex adroll adform awin klaviyo

@@ -170,6 +170,7 @@ const PHRASES: readonly Phrase[] = [
   ...['total', 'net', 'gross', 'flash', 'final', 'pre', 'post', 'items'].map(
     (word): Phrase => [`${word} sales`, 'onsale'],
   ),
+  ['customer match', 'audience'],
   ['off site', 'offsite'],
   ['off platform', 'offsite'],
   ['off facebook', 'facebook'],
@@ -232,8 +233,15 @@ export function isNecessaryOnly(text: string): boolean {
   return others.length < words.length && others.every(word => ONLY_WORD.test(word))
 }
 
-/** "TikTok Events API" is a product of its vendor, as CAPI is; `api` alone names an interface. */
+/** The sale of data in other languages; the sale alone is that of an order. */
+const SALE_OF_DATA = new RegExp(
+  '\\b(?:vent[ae]|vend(?:a|er|ere|re|ita)|verkauf\\w*|verkoo?p\\w*|sprzeda\\w+) (?:\\S+ ){0,2}' +
+    '(?:dat[aio]s?|daten|dados|donnees|gegevens|danych|informa[ct]\\w+)\\b',
+)
+
+/** "TikTok Events API" is a product, as CAPI is, and `venta_de_datos` a sale of data. */
 export function joinProductWords(words: string[]): string[] {
+  if (words.length > 1 && SALE_OF_DATA.test(words.join(' '))) return [...words, 'datenverkauf']
   if (!words.includes('api') || !words.some(word => VENDOR_BY_WORD.has(word))) return words
   return words
     .join(' ')

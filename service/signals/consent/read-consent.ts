@@ -37,6 +37,7 @@ import {
   readTextList,
   readWholeText,
 } from './consent-texts.ts'
+import { readTimeOfRefusal } from './consent-times.ts'
 import { decodePercents, parseCookieText } from './cookie-text.ts'
 
 /** The objects of a submission that are read, and the members beside them. */
@@ -181,6 +182,8 @@ function findNamedItem(object: UntrustedObject, names: string[], place: Place): 
 function visitValue(statements: ConsentStatements, place: Place, member: Member): void {
   const { value, meaning } = member
   if (readCoded(statements, place, member)) return
+  const mayBeTime = meaning.isLabel || meaning.subject === null
+  if (mayBeTime && readTimeOfRefusal(statements, place, member)) return
   if (typeof value === 'string') visitText(statements, place, member)
   else if (typeof value === 'number' && meaning.codes !== null) {
     readTextList(statements, place, { ...member, value: String(value) })
@@ -263,9 +266,7 @@ function isPair(item: unknown): item is [string, unknown] {
   return isAnswer && findMeaning(item[0]).subject !== null && item[0] !== 'consent'
 }
 
-/** A cookie may have JSON that is a text alone. */
 const QUOTED = /^"([\w -]*)"$/
-
 /** TrustArc's `1:cb8350a2759273dccf1e483791e6f8fd` and `0::implied,eu`. */
 const LEVELS = /^\d(?:[,|]\d)*:(?:[\da-f]{16,}|:.*)$/i
 
@@ -279,7 +280,6 @@ function visitText(statements: ConsentStatements, place: Place, member: Member):
   // "1" is an answer, or the number of a category.
   const isCode = meaning.subject === null && meaning.codes?.has(text) === true
   const isAnswer = !meaning.isLabel && !isCode && answer.answer !== 'unclear'
-  // No other text is a "yes".
   const isYes = isAnswer && answer.answer === 'yes'
   if (!isYes && readWholeText(statements, place, { ...decoded, answer })) return
   if (isAnswer) {
@@ -289,7 +289,7 @@ function visitText(statements: ConsentStatements, place: Place, member: Member):
   // A text such as "0,1,2:" lists codes, and Didomi's `c:meta-x,google` the names of vendors.
   const isCodeList =
     (meaning.codes !== null && (!/[:=]\s*["'\w[{]/.test(text) || LEVELS.test(text))) ||
-    (meaning.hasVendors && /^c:/.test(text))
+    (meaning.hasVendors && /(?:^|,)c:/.test(text))
   const parsed = isCodeList ? null : parseCookieText(raw)
   if (parsed !== null) visitValue(statements, place, { ...member, value: parsed })
   else if (readCodesInText(statements, place, decoded)) return

@@ -227,7 +227,8 @@ const CHANNELS = ['email', 'sms', 'push', 'phone', 'newsletter', 'whatsapp', 'di
 const LABELS = ['required', 'applies', 'shown', 'link', 'url', 'id', 'version', 'at', 'language']
 
 const channel = fc.constantFrom(...CHANNELS)
-const anyAnswer = fc.constantFrom(true, false, 0, 1, 'no', 'denied', '2026-11-20T08:00:00Z')
+const anyAnswer = fc.constantFrom(true, false, 0, 1, 'no', 'denied')
+const anyTime = fc.constantFrom('2026-11-20T08:00:00Z', 1_795_168_800)
 
 const harmlessMember = fc.oneof(
   // A missing opt-out, and a permission that is given.
@@ -240,6 +241,7 @@ const harmlessMember = fc.oneof(
     nameOf(fc.constantFrom(...PERMISSIONS, ...OPT_OUTS), fc.constantFrom(...LABELS)),
     anyAnswer,
   ),
+  toMember(nameOf(fc.constantFrom(...PERMISSIONS), fc.constantFrom(...LABELS)), anyTime),
 )
 
 const NAMES = [
