@@ -17,9 +17,9 @@ import { splitWords } from './consent-words.ts'
 /**
  * Reads when a refusal was made: `advertising_revoked_at: "2026-11-20T10:00:00Z"`. A name that
  * ends in `at` is a label; but that of a refusal, with a time, says that it happened. It restricts
- * by its words, and never denies. It is history beside an opt-out that is off (`opt_out: false`) and
- * beside a later grant with a time of its own (`granted_at`). `captured_at` is no such grant: it says when
- * all of this was true. False if the member is something else.
+ * by its words, and never denies. It is history beside `opt_out: false`, and beside a later grant
+ * with a time of its own (`granted_at`). `captured_at` is no such grant: it says when all of this
+ * was true. False if the member is something else.
  */
 export function readTimeOfRefusal(
   statements: ConsentStatements,
@@ -101,8 +101,8 @@ const NAME_LENGTH_MAX = 64
 /** Not "revoke" or "block", which may be planned; "disabled" needs a subject in the name. */
 const HAPPENED = new RegExp(
   '^(?:opt(?:ed)?outs?|withdrawn|withdrew|withdrawals?|revoked|revocations?|denied|denials?|' +
-    'declined|refused|refusals?|rejected|rejections?|objected|objections?|opposed|opposition|disagreed|' +
-    'dissent(?:ed)?)$',
+    'declined|refused|refusals?|rejected|rejections?|objected|objections?|opposed|opposition|' +
+    'disagreed|dissent(?:ed)?)$',
 )
 const HAPPENED_TO = new RegExp(
   '^(?:disabled|disallowed|deactivated|blocked|stopped|removed|restricted|limited|suppressed|' +

@@ -83,7 +83,8 @@ const WORDS: Record<WordKind, string> = {
     letter letters fax viber telegram chat login solicit solicitation solicitations`,
   subscription: 'subscription subscriptions subscribe subscribed unsubscribe unsubscribed',
   other_purpose: `ga mtm clarity analytics analytic analytical analysis statistics statistic
-    statistical stats statistik statistiques estadisticas performance measurement measurements mesure messung
+    statistical stats statistik statistiques estadisticas performance
+    measurement measurements mesure messung
     medicion functional functionality functionalities fonctionnel funktional preference
     preferences necessary necessaires essential essentials notwendig required strictly strict
     technical security experience comfort convenience external embedded media multimedia video

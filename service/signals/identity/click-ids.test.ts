@@ -9,6 +9,13 @@ import { DROP_REASONS } from './dropped-fields.ts'
 const PAGE = 'https://shop.example/shoes'
 const refuse = (...vendors: string[]) => new Set(vendors)
 
+/** An address and a phone number with the marks of HTML and JSON, percent-encoded as in a URL. */
+const WRITTEN = [
+  ...['jane&#64;mail.example', 'jane&#x40;mail.example', 'jane&commat;mail.example'],
+  ...['jane\\u0040mail.example', '&#43;4915123456789', '&plus;4915123456789'],
+].flatMap(text => [encodeURIComponent(text), encodeURIComponent(encodeURIComponent(text))])
+WRITTEN.push('jane%u0040mail.example', '%u002B4915123456789')
+
 describe('the table of click IDs', () => {
   it('names each ID once, in any case, and a vendor that consent platforms name', () => {
     const names = CLICK_ID_SOURCES.map(({ name }) => name.toLowerCase())
@@ -54,13 +61,37 @@ describe('collectClickIds', () => {
 
   it('drops values of the wrong kind, form and length', () => {
     const long = 'x'.repeat(513)
-    for (const value of [1, true, [], {}, long, 'a@b.example', 'a%40b.example', '%2B4915123456789'])
+    for (const value of [
+      1,
+      true,
+      [],
+      {},
+      long,
+      'a@b.example',
+      'a%40b.example',
+      '%2B4915123456789',
+      ...WRITTEN,
+    ])
       for (const { name } of CLICK_ID_SOURCES.filter(({ form }) => form === 'opaque')) {
         assert.deepEqual(selectClickIds({ [name]: value }).clickIds, {}, `${name} ${value}`)
         const query = new URLSearchParams({ [name]: String(value) })
         const { clickIds } = collectClickIds({ event_source: `${PAGE}?${query}` })
         if (!/^(1|true)$/.test(`${value}`) && `${value}` !== '') assert.deepEqual(clickIds, {})
       }
+  })
+
+  it('drops an identifier in the marks of HTML and JSON from IDs of Meta and from a visit', () => {
+    for (const text of WRITTEN) {
+      const fbc = `fb.1.1700000000000.${text}`
+      assert.deepEqual(selectClickIds({ fbclid: text, fbc }).clickIds, {}, text)
+    }
+    for (const { name, form } of CLICK_ID_SOURCES) {
+      if (form !== 'visit') continue
+      const visit = Buffer.from('{"page":"/?mail=jane&#64;mail.example"}').toString('base64url')
+      assert.deepEqual(selectClickIds({ [name]: visit }).clickIds, {}, name)
+    }
+    const kept = { ttclid: 'E.C.P%26%2338%3B.abc', fbclid: 'IwAR%u0041' }
+    assert.deepEqual(selectClickIds(kept).clickIds, kept)
   })
 
   it('keeps nothing of a refused vendor, and the URL without its parameter', () => {

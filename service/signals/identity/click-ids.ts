@@ -8,7 +8,7 @@ import {
   MEMBERS_MAX,
   recordDropped,
 } from './dropped-fields.ts'
-import { containsEmail, decodePercentEncoding, isInternationalPhone } from './identifier-formats.ts'
+import { containsEmail, decodeText, isInternationalPhone } from './identifier-formats.ts'
 
 /** Known click IDs by their own spelling, and what was left out of `click_ids`. */
 export interface SelectedClickIds {
@@ -233,7 +233,7 @@ function isClickId(text: string): boolean {
 
 function hasEncodedIdentifier(text: string): boolean {
   if (!text.includes('%')) return false
-  const decoded = decodePercentEncoding(text)
+  const decoded = decodeText(text)
   return decoded.includes('@') || isInternationalPhone(decoded)
 }
 
@@ -247,7 +247,7 @@ const CAMPAIGN = /^[\w.~-]{1,100}$/
 /** A visit names the pages that led to it, which may name the visitor. */
 function isVisit(text: string): boolean {
   if (!VISIT.test(text)) return false
-  return !containsEmail(decodePercentEncoding(Buffer.from(text, 'base64url').toString('utf8')))
+  return !containsEmail(decodeText(Buffer.from(text, 'base64url').toString('utf8')))
 }
 
 const FORMS: Record<ClickIdForm, { accepts: (text: string) => boolean; reason: DropReason }> = {
