@@ -3,6 +3,7 @@ import { createHash, createSecretKey, hash } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { normalizeMetaUserData } from '../../../testing/fixtures/meta-identity.ts'
 import {
+  computePersonLookup,
   digestVisitorId,
   indexKey,
   legacyIndexKey,
@@ -39,6 +40,14 @@ it('matches a person only under the requested keys', () => {
   assert.equal(matchesPerson(payload, { digest: A, keys: ['ph', 'external_id'] }), false)
   assert.equal(matchesPerson(payload, { digest: C, keys: ['em', 'external_id'] }), true)
   assert.equal(matchesPerson(payload, { digest: B, keys: ['em'] }), true)
+})
+
+it('finds the address in a visitor ID by the digests of this and of earlier versions', () => {
+  const times = { eventTime: new Date(0), observedAt: new Date(0) }
+  for (const visitor_id of ['jane&#64;example.com', 'jane%26commat%3bexample.com']) {
+    const { visitor_id: groups } = computePersonLookup({ visitor_id }, times)
+    assert.deepEqual(groups, [[hash('sha256', 'jane@example.com'), hash('sha256', visitor_id)]])
+  }
 })
 
 describe('indexKey', () => {

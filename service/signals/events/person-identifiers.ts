@@ -3,6 +3,7 @@ import type { EventTimes } from '../identity/field-rules.ts'
 import { isPlaceholderDigest } from '../identity/field-rules.ts'
 import {
   decodePercentEncoding,
+  decodeText,
   EMPTY_DIGEST,
   isInternationalPhone,
   isPlaceholder,
@@ -142,7 +143,8 @@ function computeVisitorLookup(visitorId = ''): Pick<LookupDigests, 'visitor_id'>
   if (identifier === null) return {}
   const { key, text } = identifier
   const forms = listLookupForms(key, text.trim().replace(/^mailto:/i, ''), { country: null })
-  // Earlier versions did not recognize an identifier with invisible or full-width characters.
+  // Earlier versions did not recognize an identifier with invisible or full-width characters, or
+  // with marks that are written as in HTML or JSON.
   const isPlain = text === decodePercentEncoding(visitorId)
   const digests = [...forms, ...(isPlain ? [] : [normalizeText(visitorId)])].map(hashIdentifier)
   return digests.length === 0 ? {} : { visitor_id: [[...new Set(digests)]] }
@@ -152,7 +154,7 @@ function computeVisitorLookup(visitorId = ''): Pick<LookupDigests, 'visitor_id'>
 function readVisitorIdentifier(visitorId: string): { key: 'em' | 'ph'; text: string } | null {
   // Most IDs need neither to be decoded nor to be searched.
   if (PLAIN_ID.test(visitorId)) return null
-  const decoded = decodePercentEncoding(visitorId)
+  const decoded = decodeText(visitorId)
   const visible = removeInvisible(decoded).normalize('NFKC')
   if (visible.includes('@')) {
     // An address that is recognized as it is keeps the digest of earlier versions.

@@ -17,13 +17,22 @@ it('turns an email address into the digest that em would have', () => {
     ' John@Example.COM',
     'john%40example.com',
     'mailto:john@example.com',
+    'john&#64;example.com',
+    'john%26%23x40%3Bexample.com',
+    String.raw`john\u0040example.com`,
   ])
     assert.equal(pseudonymizeVisitorId(id), `sha256:${em}`)
 })
 
 it('turns an international phone number into the digest that ph would have', () => {
   const [ph] = normalizeMetaUserData({ ph: '+16505551212' }).digests.ph ?? []
-  for (const id of ['+16505551212', '+1 (650) 555-1212', ' +1.650.555.1212', '%2B16505551212'])
+  for (const id of [
+    '+16505551212',
+    '+1 (650) 555-1212',
+    ' +1.650.555.1212',
+    '%2B16505551212',
+    '&#43;16505551212',
+  ])
     assert.equal(pseudonymizeVisitorId(id), `sha256:${ph}`)
 })
 
