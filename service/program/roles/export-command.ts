@@ -72,10 +72,10 @@ export async function runExport(context: RoleContext, request: ExportRequest): P
     const encoder = await createExportEncoder({ ...request, saved })
     try {
       if (!checkpoint) await file.append(encoder.begin(), saveEncoder(state, encoder))
-      for await (const { records, next } of readPages(database, tracker, state)) {
+      for await (const { records, count, next } of readPages(database, tracker, state)) {
         encoder.add(records)
-        const count = state.records + records.length
-        state = { ...state, position: next, records: count, is_complete: next === null }
+        const total = state.records + count
+        state = { ...state, position: next, records: total, is_complete: next === null }
         const content = encoder.take(state.is_complete)
         if (content) await file.append(content, saveEncoder(state, encoder))
       }

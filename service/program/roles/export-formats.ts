@@ -95,7 +95,7 @@ export function listExportColumns(kind: ExportKind): string[] {
 export interface ExportEncoder {
   /** What a file begins with. */
   begin(): Buffer
-  add(records: readonly ExportRecord[]): void
+  add(records: Iterable<ExportRecord>): void
   /** The bytes of all records since the last part; null while a part is collected. */
   take(isLast: boolean): Buffer | null
   /** What a resumed export needs besides the bytes that are written. */
@@ -134,7 +134,7 @@ class TextEncoding implements ExportEncoder {
     return Buffer.from(this.#format === 'csv' ? formatCsv([listExportColumns(this.#kind)]) : '')
   }
 
-  add(records: readonly ExportRecord[]): void {
+  add(records: Iterable<ExportRecord>): void {
     const format = this.#format
     for (const record of records) this.#text += formatRecord(format, this.#kind, record)
   }
@@ -200,7 +200,7 @@ class ParquetEncoding implements ExportEncoder {
     return this.#takeBytes()
   }
 
-  add(records: readonly ExportRecord[]): void {
+  add(records: Iterable<ExportRecord>): void {
     for (const record of records) {
       const row: ExportRecord = {}
       for (const [name, type] of Object.entries(this.#columns)) {

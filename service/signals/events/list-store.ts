@@ -165,15 +165,25 @@ const decodeExported = ({ user_data }: { user_data: unknown }) => ({
   digests: decodeOwnDigests(user_data),
 })
 
+/** An event that was read and is not decoded yet: decoded, a page of them is ten times as large. */
+export interface ReadEvent extends EventRef {
+  decode: () => StoredEvent
+}
+
 /** The same events in one statement. Their identity has digests only, and they have no sessions. */
 export async function listEventsFrom(
   { pool }: Pick<Database, 'pool'>,
   range: RefRange,
-): Promise<StoredEvent[]> {
+): Promise<ReadEvent[]> {
   const values = rangeValues(range)
   const { rows } = await pool.query({ name: 'list-events-from', text: EVENTS_FROM, values })
   requireExactTimes(rows)
-  return rows.map(row => toStoredEvent(row, decodeExported))
+  return rows.map(row => ({
+    eventId: row.event_id,
+    createdAt: row.created_at,
+    space: row.space,
+    decode: () => toStoredEvent(row, decodeExported),
+  }))
 }
 
 function requireExactTimes(rows: { event_id: string; is_exact: boolean }[]): void {

@@ -1,6 +1,5 @@
 import { createHmac, type KeyObject } from 'node:crypto'
-import type { EventTimes } from '../identity/field-rules.ts'
-import { isPlaceholderDigest } from '../identity/field-rules.ts'
+import { type EventTimes, isPlaceholderDigest } from '../identity/field-rules.ts'
 import {
   decodePercentEncoding,
   decodeText,
@@ -143,8 +142,7 @@ function computeVisitorLookup(visitorId = ''): Pick<LookupDigests, 'visitor_id'>
   if (identifier === null) return {}
   const { key, text } = identifier
   const forms = listLookupForms(key, text.trim().replace(/^mailto:/i, ''), { country: null })
-  // Earlier versions did not recognize an identifier with invisible or full-width characters, or
-  // with marks that are written as in HTML or JSON.
+  // Earlier versions recognized no invisible or full-width characters, and no marks of HTML.
   const isPlain = text === decodePercentEncoding(visitorId)
   const digests = [...forms, ...(isPlain ? [] : [normalizeText(visitorId)])].map(hashIdentifier)
   return digests.length === 0 ? {} : { visitor_id: [[...new Set(digests)]] }

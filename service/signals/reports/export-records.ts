@@ -21,7 +21,9 @@ export type ExportRecord = Record<string, unknown>
 export type ExportPosition = Record<string, string | number> | null
 
 export interface ExportPage {
-  records: ExportRecord[]
+  /** Each record is made when it is asked for, so that it is gone once it is written. */
+  records: Iterable<ExportRecord>
+  count: number
   /** Null after the last page. */
   next: ExportPosition
 }
@@ -56,10 +58,10 @@ export function readExportPage(database: Database, request: ExportRequest): Prom
 }
 
 async function readEvents(database: Database, request: ExportRequest): Promise<ExportPage> {
-  const { tracker } = request
   const found = await listEventsFrom(database, rangeOf(request))
-  const records = found.slice(0, PAGE_ROWS_MAX).map(event => eventRecord(event, tracker))
-  return { records, next: positionOf(found[PAGE_ROWS_MAX]) }
+  const page = found.slice(0, PAGE_ROWS_MAX)
+  const records = page.values().map(({ decode }) => eventRecord(decode(), request.tracker))
+  return { records, count: page.length, next: positionOf(found[PAGE_ROWS_MAX]) }
 }
 
 const DIGEST = /^[0-9a-f]{64}$/
@@ -91,7 +93,7 @@ async function readDeliveries(database: Database, request: ExportRequest): Promi
       ...deliveryView(delivery, owner, []),
     })),
   )
-  return { records, next: positionOf(listed[PAGE_ROWS_MAX]) }
+  return { records, count: records.length, next: positionOf(listed[PAGE_ROWS_MAX]) }
 }
 
 /** One more than a page, which is where the next one begins. */
@@ -129,6 +131,7 @@ async function readReports(
   const hasMore = reports.length === PAGE_ROWS_MAX && last
   return {
     records: reports.map(report => ({ ...comparisonView(report, owner) })),
+    count: reports.length,
     next: hasMore ? { report_date: last.reportDate, destination_id: last.destinationId } : null,
   }
 }
@@ -152,6 +155,7 @@ async function readMatchQuality(
   const owner = { workspaceId, signalTrackerId: trackerId }
   return {
     records: snapshots.map(snapshot => ({ ...snapshotView(snapshot, owner) })),
+    count: snapshots.length,
     next: last ? { measured_on: last.measuredOn, destination_id: last.destinationId } : null,
   }
 }
