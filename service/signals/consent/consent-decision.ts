@@ -21,6 +21,7 @@ import {
   toStates,
 } from './consent-signals.ts'
 import type { ConsentSource, ConsentStatements, PlatformConsentNeeds } from './consent-statement.ts'
+import { withoutHistory } from './consent-times.ts'
 import {
   findRefusedVendors,
   isPersonalizationGranted,
@@ -123,7 +124,8 @@ export function createDecider(inputs: ConsentInputs, context: ConsentContext): C
   if (inputs.consent_basis === 'legitimate_interest') return keep('legitimate_interest')
   if (inputs.event_name === 'consent_withdrawal') return keep('consent_withdrawal')
   const captured = parseCapturedAt(toObject(inputs.consent)?.captured_at)
-  const statements = readStatements(inputs, context.categories ?? null)
+  const read = readStatements(inputs, context.categories ?? null)
+  const statements = withoutHistory(read, captured, context.receivedAt)
   const warnings = buildCaptureWarnings(captured, context)
   const credibleTime = toCredibleTime(captured, context.receivedAt)
   const decideFor = (needs: PlatformConsentNeeds) => {

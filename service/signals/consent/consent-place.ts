@@ -189,12 +189,12 @@ export function isRefusalOfAll({ answer, isAboutAll, isRefusal }: AnswerText): b
 export function addSubject(
   { choices }: ConsentStatements,
   { source }: Place,
-  said: { field: string; subject: Subject; meaning: ConsentStatement['meaning'] },
+  said: Pick<ConsentStatement, 'field' | 'meaning' | 'refusedAt'> & { subject: Subject },
 ): void {
-  const { subject, vendor, isForm } = said.subject
+  const { subject: about, ...statement } = said
+  const { subject, vendor, isForm } = about
   if (subject === null) return
-  const { field, meaning } = said
-  choices.push({ source, field, subject, vendor, meaning, isForm, why: 'words_denied' })
+  choices.push({ source, subject, vendor, isForm, why: 'words_denied', ...statement })
 }
 
 /** What the members around a member are about, for answers that name no subject (`enabled`). */

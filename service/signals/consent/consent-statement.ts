@@ -42,6 +42,8 @@ export interface ConsentStatement {
   why: 'words_denied' | 'opted_out' | 'gpp_opt_out'
   /** When Global Privacy Control was read, as the member beside it says. */
   gpcCapturedAt?: unknown
+  /** Of a refusal that only its time tells, in milliseconds: a consent may be captured later. */
+  refusedAt?: number
 }
 
 /** A TC string under any of its names, not decoded. */

@@ -17,6 +17,12 @@ const TIMES = [
   ...['2026-11-20T10:00:00Z', '2026-11-20', '2026-11-20 10:00:00', '20.11.2026', '11/20/2026'],
   ...['Fri, 20 Nov 2026 10:00:00 GMT', 1_795_168_800, 1_795_168_800_000, '1795168800'],
 ]
+/** 10.11.2026 may be in October. */
+const UNKNOWN_DAYS: unknown[] = ['20.11.2026']
+/** Of the consent. A refusal without a time of the day may be of its last moment. */
+const BEFORE = '2026-11-19T23:00:00Z'
+const AFTER = '2026-11-21T10:00:00Z'
+const IN_FUTURE = '2026-11-22T10:00:00Z'
 const NO_TIMES = [null, '', 0, '0', '0000-00-00 00:00:00', '1970-01-01T00:00:00Z', 'never', '-']
 const CHANNELS = ['email', 'sms', 'push', 'phone', 'newsletter']
 
@@ -41,9 +47,20 @@ it('the time of a refusal withholds an event, under any name and in any notation
   fc.assert(
     fc.property(nameOf(HAPPENED, ENDINGS), fc.constantFrom(...TIMES), (name, time) => {
       assert.equal(decide({ advertising: 'granted', [name]: time }), 'withheld', name)
-      assert.equal(decide({ [name]: time, captured_at: AT, ads: true }), 'withheld', name)
+      assert.equal(decide({ [name]: time, captured_at: BEFORE, ads: true }), 'withheld', name)
     }),
     { numRuns: 2_000 },
+  )
+})
+
+it('a time in `…_at` is history if the consent was captured later', () => {
+  fc.assert(
+    fc.property(nameOf(HAPPENED, ['at']), fc.constantFrom(...TIMES), (name, time) => {
+      const later = UNKNOWN_DAYS.includes(time) ? 'withheld' : 'granted'
+      assert.equal(decide({ [name]: time, captured_at: AFTER, ads: true }), later, name)
+      assert.equal(decide({ [name]: time, captured_at: IN_FUTURE, ads: true }), 'withheld', name)
+    }),
+    { numRuns: 500 },
   )
 })
 

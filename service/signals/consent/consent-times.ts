@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { isObject, type UntrustedObject } from '../../runtime/util/is-object.ts'
+import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
 import { readAnswer } from './consent-answers.ts'
 import { findMeaning } from './consent-forms.ts'
 import type { NameMeaning } from './consent-names.ts'
@@ -10,7 +11,8 @@ import {
   resolveSubject,
   type Subject,
 } from './consent-place.ts'
-import type { ConsentStatements } from './consent-statement.ts'
+import { type CapturedAt, isCapturedAfterOptOut } from './consent-signal.ts'
+import type { ConsentStatement, ConsentStatements } from './consent-statement.ts'
 import { REFUSAL_STEM, WORD_KINDS } from './consent-vocabulary.ts'
 import { splitWords } from './consent-words.ts'
 
@@ -18,8 +20,8 @@ import { splitWords } from './consent-words.ts'
  * Reads when a refusal was made: `advertising_revoked_at: "2026-11-20T10:00:00Z"`. A name that
  * ends in `at` is a label; but that of a refusal, with a time, says that it happened. It restricts
  * by its words, and never denies. It is history beside `opt_out: false`, and beside a later grant
- * with a time of its own (`granted_at`). `captured_at` is no such grant: it says when all of this
- * was true. False if the member is something else.
+ * with a time of its own (`granted_at`); `withoutHistory` compares it with `captured_at`. False if
+ * the member is something else.
  */
 export function readTimeOfRefusal(
   statements: ConsentStatements,
@@ -33,8 +35,34 @@ export function readTimeOfRefusal(
   if (subject === null) return false
   statements.withOthers.add(place.source)
   if (isGrantedLater(owner, subject, at)) return true
-  addSubject(statements, place, { field, subject, meaning: 'refused' })
+  const refusedAt = toLatest(value, at)
+  addSubject(statements, place, { field, subject, meaning: 'refused', ...refusedAt })
   return true
+}
+
+const TIME_OF_DAY = /\d[T\s]\d/
+
+/** A day may be over before the refusal was made; without a known order, it is no known day. */
+function toLatest(value: unknown, at: number): Pick<ConsentStatement, 'refusedAt'> {
+  if (at === 0) return {}
+  const isDay = typeof value === 'string' && DAY.test(value.trim()) && !TIME_OF_DAY.test(value)
+  return { refusedAt: isDay && !UNIX_TIME.test(value.trim()) ? at + DAY_MILLISECONDS : at }
+}
+
+/** Without refusals after which the consent of the submission was captured. */
+export function withoutHistory(
+  statements: ConsentStatements,
+  captured: CapturedAt,
+  receivedAt: Date,
+): ConsentStatements {
+  const { choices } = statements
+  if (!(captured instanceof Date) || choices.every(one => one.refusedAt === undefined)) {
+    return statements
+  }
+  const isHistory = ({ refusedAt }: ConsentStatement) =>
+    refusedAt !== undefined &&
+    isCapturedAfterOptOut(captured, { optedOutAt: new Date(refusedAt), receivedAt })
+  return { ...statements, choices: choices.filter(one => !isHistory(one)) }
 }
 
 /** What was refused at this time; null for other times, and for an opt-out that is off. */
