@@ -69,7 +69,10 @@ function exchange({ url }: TestService, pieces: Buffer[], endsEarly = false): Pr
 
 /** Responses without what differs between any two requests, and with their headers in order. */
 function normalize(received: string): string {
+  // The service closes the connection if the rest of a body that is too large is still to come.
+  const isTooLarge = received.startsWith('HTTP/1.1 413')
   const [head = '', ...bodies] = received
+    .replaceAll(isTooLarge ? /^connection: close\r\n/gim : /$^/g, '')
     .replaceAll(/req_[0-9a-f]{32}/g, 'REQUEST')
     .replaceAll(/^date: .*$/gim, 'date: NOW')
     .replaceAll(/;r=\d+;t=\d+/g, ';r=N;t=N')
