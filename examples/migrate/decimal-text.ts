@@ -8,6 +8,7 @@ const DECIMAL = /^-?\d{1,15}(\.\d{1,6})?$/
  */
 export function toDecimalText(amount: unknown): string | undefined {
   if (typeof amount === 'string') return amount
+  if (typeof amount === 'bigint') return String(amount)
   if (typeof amount !== 'number') return undefined
   const text = String(amount)
   return DECIMAL.test(text) ? text : amount.toFixed(DECIMALS_MAX)

@@ -6,7 +6,8 @@ import { Refusal } from '../../service/runtime/http/refusal.ts'
 import { validateSubmission } from '../../service/signals/ingestion/validate-submission.ts'
 import { createOfflinePlatforms } from '../../service/signals/platforms/registry.ts'
 import { startTestService } from '../../testing/fixtures/service.ts'
-import { fitEvent, toProductId } from './fit-event.ts'
+import { fitEvent } from './fit-event.ts'
+import { toProductId } from './fit-ids.ts'
 import { mapContainerEvent } from './map-container-event.ts'
 import { mapServerEvent } from './map-server-event.ts'
 import { mapTrackCall } from './map-track-call.ts'
@@ -227,4 +228,70 @@ it('grants nothing for a call that names other categories only', () => {
   })
   assert.deepEqual(consentOf(preferences({ ads: true })), { advertising: 'granted' })
   assert.equal(consentOf({}), undefined)
+  const wrong = { allowedConsentIds: 'uploads', deniedConsentIds: { ads: true } }
+  assert.deepEqual(consentOf({ consentManagement: wrong }), { advertising: 'unknown' })
+})
+
+it('gives no event and no visitor the ID of others', () => {
+  const ids = [null, '', ' ', 0, 'null', 'undefined', 'NaN', '{{id}}', '\u200b', {}, []]
+  for (const id of ids) {
+    const given = { ...PURCHASE, value_data: MONEY, event_id: id, visitor_id: id }
+    const { event, dropped } = fitEvent(given)
+    assert.deepEqual(event, { ...PURCHASE, value_data: MONEY })
+    const fields = dropped.map(({ field }) => field)
+    assert.deepEqual(fields, id === null ? [] : ['event_id', 'visitor_id'], JSON.stringify(id))
+  }
+  assert.equal(fitEvent({ event_id: 1001 }).event.event_id, '1001')
+})
+
+it('keeps a purchase whose lesser members are of another kind', () => {
+  const wrong = [Number.NaN, Number.POSITIVE_INFINITY, 5n, () => 1, new Date(Number.NaN), [null], 7]
+  for (const value of wrong) {
+    const given = { user_data: { em: value }, click_ids: value, referrer_url: value }
+    const { event, dropped } = fitEvent({ ...PURCHASE, ...given, value_data: MONEY })
+    assert.deepEqual(refusedFields(event), [])
+    assert.deepEqual(event.value_data, MONEY)
+    const fields = dropped.map(({ field }) => field)
+    assert.ok(fields.includes('click_ids') && fields.includes('referrer_url'), String(value))
+    const isKept = Array.isArray(value) || value === 7
+    assert.equal(fields.includes('user_data'), !isKept, String(value))
+  }
+})
+
+it('takes no name such as __proto__ for a member', () => {
+  const value_data = JSON.parse('{"__proto__": {"value": "1", "currency": "USD"}, "order_id": "a"}')
+  const { event } = fitEvent({ ...PURCHASE, value_data })
+  assert.deepEqual(Object.keys(event.value_data as object), ['__proto__', 'order_id'])
+  const { value_data: sent } = mapServerEvent(
+    {
+      event_name: 'Purchase',
+      event_id: 'a',
+      event_time: 1,
+      action_source: 'website',
+      user_data: {},
+      custom_data: JSON.parse('{"__proto__": {"value": "1"}}'),
+    },
+    {},
+  )
+  assert.equal(JSON.stringify(sent), '{"custom_properties":{"__proto__":{"value":"1"}}}')
+})
+
+it('leaves an amount in another form and a wrong currency for the service to refuse', () => {
+  for (const value of ['1.234,56', ['19.95'], true, {}]) {
+    const container = { event_name: 'purchase', event_id: 'a', value, currency: 'EUR' }
+    assert.deepEqual(refusedFields(mapContainerEvent(container)), ['value_data.value'])
+  }
+  for (const currency of ['null', '\u0421AD', 'EURO', ['EUR']] as string[]) {
+    const container = { event_name: 'purchase', event_id: 'a', value: '1', currency }
+    assert.deepEqual(refusedFields(mapContainerEvent(container)), ['value_data.currency'])
+  }
+})
+
+it('counts no items of a quantity that is no number', () => {
+  const countOf = (quantity: unknown) => {
+    const container = { event_name: 'purchase', event_id: 'a', items: [{ item_id: 'x', quantity }] }
+    return mapContainerEvent(container, { log: () => {} }).value_data?.num_items
+  }
+  const counts = [null, 2, '3', '', 'two', [3], true, {}].map(countOf)
+  assert.deepEqual(counts, [1, 2, 3, ...Array(5).fill(undefined)])
 })

@@ -1,5 +1,6 @@
 import type { ValueData } from '@signalbox/sdk'
 import { toDecimalText } from './decimal-text.ts'
+import { type Fit, fitId, hasControlCharacters, toOneLine } from './fit-ids.ts'
 
 /** What was left out of an event, or shortened. Never holds a value. */
 export interface Dropped {
@@ -29,23 +30,39 @@ export function fitEvent(event: Record<string, unknown>): FittedEvent {
     delete fitted.event_source
     dropped.push({ field: 'event_source', reason: 'This is not an absolute URL.' })
   }
-  for (const field of ['visitor_id', 'parent_event_id']) {
-    if (!hasControlCharacters(event[field])) continue
-    delete fitted[field]
-    dropped.push({ field, reason: 'This is not one line of text.' })
+  for (const field of ['event_id', 'visitor_id', 'parent_event_id']) {
+    if (!Object.hasOwn(event, field)) continue
+    const { value: id, reason } = fitId(event[field])
+    if (id === undefined) delete fitted[field]
+    else fitted[field] = id
+    if (reason !== undefined) dropped.push({ field, reason })
+  }
+  const { referrer_url: referrer } = event
+  if (referrer === null) delete fitted.referrer_url
+  else if (referrer !== undefined && !isLine(referrer)) {
+    delete fitted.referrer_url
+    dropped.push({ field: 'referrer_url', reason: 'This is not one line of text.' })
+  }
+  for (const field of ['user_data', 'click_ids']) {
+    if (!Object.hasOwn(event, field)) continue
+    const { value: members, reason } = fitIdentity(event[field])
+    if (members === undefined) delete fitted[field]
+    else fitted[field] = members
+    if (reason !== undefined) dropped.push({ field, reason })
   }
   if (isObject(value)) fitted.value_data = fitValueData(value, dropped)
   return { event: fitted, dropped }
 }
 
-const CONTROL_CHARACTERS = /\p{Cc}+/gu
-
-function hasControlCharacters(value: unknown): value is string {
-  return typeof value === 'string' && value.search(CONTROL_CHARACTERS) >= 0
+function isLine(value: unknown): boolean {
+  return typeof value === 'string' && value.isWellFormed() && !hasControlCharacters(value)
 }
 
-function toOneLine(value: unknown): unknown {
-  return hasControlCharacters(value) ? value.replaceAll(CONTROL_CHARACTERS, ' ') : value
+function fitIdentity(value: unknown): Fit {
+  if (value === null || value === undefined) return {}
+  if (!isObject(value) || value instanceof Date) return { reason: 'Not an object.' }
+  const { value: kept, isCut } = prune(value, ITEM_DEPTH_MAX)
+  return isCut ? { value: kept, reason: 'What JSON cannot hold was left out.' } : { value }
 }
 
 /** Writes a line for each member that was left out, and returns the event. */
@@ -56,27 +73,6 @@ export function fitAndLog<Body extends { event_id?: string | undefined }>(
   const { event, dropped } = fitEvent(body)
   for (const { field, reason } of dropped) log(`${body.event_id}: ${field} was cut. ${reason}`)
   return event as Body
-}
-
-/**
- * The ID of a product as text. Undefined when there is none: null, the number 0 and empty text,
- * which shops give to a line that is no product, must not become a product of that name.
- */
-export function toProductId(...candidates: unknown[]): string | undefined {
-  const id = candidates.find(isProductId)
-  return id === undefined ? undefined : String(id).trim()
-}
-
-function isProductId(id: unknown): boolean {
-  if (typeof id === 'number') return Number.isFinite(id) && id !== 0
-  return typeof id === 'string' && !/^(|null|undefined|nan|\[object object\])$/i.test(id.trim())
-}
-
-/** A value that is kept, perhaps shorter, and what was wrong with it. */
-interface Fit {
-  /** Undefined when nothing is kept. */
-  value?: unknown
-  reason?: string
 }
 
 type Rule = (value: unknown) => Fit
@@ -134,7 +130,7 @@ function fitValueData(value: Record<string, unknown>, dropped: Dropped[]): Recor
     if (given === null || given === undefined) continue
     const rule = Object.hasOwn(RULES, name) ? RULES[name as keyof typeof RULES] : undefined
     const { value: kept, reason } = rule ? rule(given) : { value: given }
-    if (kept !== undefined) fitted[name] = kept
+    if (kept !== undefined) define(fitted, name, kept)
     if (reason !== undefined) dropped.push({ field: `value_data.${name}`, reason })
   }
   return fitted
@@ -247,7 +243,9 @@ const CUT_PARTS =
 
 /** What JSON can hold, with at most so many levels of objects and lists. */
 function prune(value: unknown, levels: number): { value?: unknown; isCut: boolean } {
-  if (value instanceof Date) return prune(value.toJSON(), levels)
+  if (value instanceof Date) {
+    return Number.isNaN(value.getTime()) ? { isCut: true } : prune(value.toJSON(), levels)
+  }
   if (typeof value === 'string') return { value: cleanText(value), isCut: false }
   if (typeof value === 'boolean' || value === null) return { value, isCut: false }
   if (typeof value === 'number') {

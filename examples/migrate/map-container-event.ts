@@ -1,6 +1,7 @@
 import type { EventSubmission, ValueData } from '@signalbox/sdk'
 import { toDecimalText } from './decimal-text.ts'
-import { fitAndLog, toProductId } from './fit-event.ts'
+import { fitAndLog } from './fit-event.ts'
+import { countItems, toProductId } from './fit-ids.ts'
 import { withoutMissing } from './without-missing.ts'
 
 /**
@@ -20,7 +21,7 @@ export interface ContainerEvent {
   user_data?: {
     email_address?: string
     phone_number?: string
-    address?: Record<string, string>
+    address?: Record<string, string> | Record<string, string>[]
   }
   /** The cookies of Meta's pixel, under stape's names. */
   'x-fb-ck-fbc'?: string
@@ -64,7 +65,8 @@ export function mapContainerEvent(
 }
 
 function toBody(event: ContainerEvent): EventSubmission {
-  const address = event.user_data?.address ?? {}
+  const given = event.user_data?.address
+  const address = (Array.isArray(given) ? given[0] : given) ?? {}
   return {
     event_id: event.event_id,
     event_name: EVENT_NAMES.get(event.event_name) ?? event.event_name,
@@ -107,15 +109,12 @@ function mapValue(event: ContainerEvent): ValueData {
   const items = Array.isArray(event.items) ? event.items.filter(Boolean) : []
   const contents = items.map(mapItem).filter(({ id }) => id !== undefined)
   return withoutMissing({
-    value: toDecimalText(event.value),
+    value: toDecimalText(event.value) ?? event.value,
     currency: event.currency,
     order_id: event.transaction_id,
     search_string: event.search_term,
     contents: contents.length === 0 ? undefined : contents,
-    num_items:
-      items.length === 0
-        ? undefined
-        : items.reduce((count, { quantity }) => count + Number(quantity ?? 1), 0),
+    num_items: items.length === 0 ? undefined : countItems(items),
   }) as ValueData
 }
 

@@ -40,13 +40,11 @@ export function mapServerEvent(
   consent: Record<string, unknown>,
   { log }: { log?: (line: string) => void } = {},
 ): EventSubmission {
-  const standard: Record<string, unknown> = {}
-  const custom: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(custom_data ?? {})) {
-    if (Object.hasOwn(STANDARD, name)) standard[name] = value
-    else custom[name] = value
-  }
-  if (Object.keys(custom).length > 0) standard.custom_properties = custom
+  const members = Object.entries(custom_data ?? {})
+  const isStandard = ([name]: [string, unknown]) => Object.hasOwn(STANDARD, name)
+  const standard: Record<string, unknown> = Object.fromEntries(members.filter(isStandard))
+  const custom = members.filter(member => !isStandard(member))
+  if (custom.length > 0) standard.custom_properties = Object.fromEntries(custom)
   const body = {
     ...event,
     consent_basis: 'consent' as const,

@@ -1,6 +1,7 @@
 import type { EventSubmission, ValueData } from '@signalbox/sdk'
 import { toDecimalText } from './decimal-text.ts'
-import { fitAndLog, toProductId } from './fit-event.ts'
+import { fitAndLog } from './fit-event.ts'
+import { countItems, toProductId } from './fit-ids.ts'
 import { withoutMissing } from './without-missing.ts'
 
 /**
@@ -68,7 +69,7 @@ function toBody(call: TrackCall, options: MappingOptions): EventSubmission {
     consent_basis: 'consent',
     ...(context.page?.url && { event_source: context.page.url }),
     ...(context.page?.referrer && { referrer_url: context.page.referrer }),
-    ...(visitorId && { visitor_id: String(visitorId) }),
+    ...(visitorId && { visitor_id: visitorId }),
     ...(consent && { consent }),
     user_data: mapUserData(call, traits),
     value_data: mapProperties(call.properties ?? {}),
@@ -88,17 +89,23 @@ function mapConsent(
   if (!consent && !consentManagement) return null
   const answers = [
     consent?.categoryPreferences?.[category],
-    consentManagement?.deniedConsentIds?.includes(category) ? false : undefined,
-    consentManagement?.allowedConsentIds?.includes(category) ? true : undefined,
+    lists(consentManagement?.deniedConsentIds, category) ? false : undefined,
+    lists(consentManagement?.allowedConsentIds, category) ? true : undefined,
   ].filter(answer => answer !== undefined)
   if (answers.includes(false)) return { advertising: 'denied' }
   return { advertising: answers.length > 0 && answers[0] === true ? 'granted' : 'unknown' }
 }
 
+/** Not a text that only has the name in it: "uploads" is not the category "ads". */
+function lists(ids: unknown, category: string): boolean {
+  return Array.isArray(ids) ? ids.includes(category) : ids === category
+}
+
 function mapUserData(
-  { userId, anonymousId, context = {} }: TrackCall,
+  { userId, anonymousId, ...call }: TrackCall,
   traits: Record<string, unknown>,
 ): Record<string, unknown> {
+  const context = call.context ?? {}
   const address = (traits.address ?? {}) as Record<string, unknown>
   return withoutMissing({
     em: traits.email,
@@ -135,7 +142,7 @@ function mapProperties(properties: Record<string, unknown>): ValueData {
   const own = rest.filter(([name]) => !SAME_NAME.has(name))
   return withoutMissing({
     ...Object.fromEntries(rest.filter(([name]) => SAME_NAME.has(name))),
-    value: toDecimalText(amount),
+    value: toDecimalText(amount) ?? amount,
     order_id: properties.order_id,
     ...(contents.length > 0 && { contents }),
     ...(products.length > 0 && { num_items: countItems(products) }),
@@ -164,8 +171,4 @@ function mapProduct(product: Product): Product {
     category: product.category,
     brand: product.brand,
   })
-}
-
-function countItems(products: readonly Product[]): number {
-  return products.reduce((count, { quantity }) => count + Number(quantity ?? 1), 0)
 }

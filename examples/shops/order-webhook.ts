@@ -123,11 +123,12 @@ export function toConsent({ choice, capturedAt }: NotedConsent): Record<string, 
 export interface OrderLine {
   /** Null for what is no product, such as a custom line or a tip. */
   id: string | null
-  quantity: number
-  item_price: number
+  quantity: unknown
+  item_price: unknown
 }
 
 const CONTENTS_MAX = 50
+const NUMBER = /^-?\d{1,15}(\.\d{1,6})?$/
 
 /**
  * The members of `value_data` that name products. What the service would refuse is left out and
@@ -135,26 +136,80 @@ const CONTENTS_MAX = 50
  */
 export function mapLines(lines: readonly OrderLine[], note: (text: string) => void) {
   const products = lines.filter(({ id }) => id !== null)
-  const count = lines.reduce((sum, { quantity }) => sum + quantity, 0)
+  const count = lines.reduce((sum, { quantity }) => sum + (toNumber(quantity) ?? Number.NaN), 0)
   const isWhole = Number.isSafeInteger(count)
   if (products.length < lines.length) note('lines without a product are not in contents')
   if (products.length > CONTENTS_MAX) note(`only the first ${CONTENTS_MAX} lines are in contents`)
   if (!isWhole) note('num_items is left out, because a quantity is no whole number')
-  return {
-    ...(products.length > 0 && { contents: products.slice(0, CONTENTS_MAX) }),
-    ...(isWhole && { num_items: count }),
+  const contents = products.slice(0, CONTENTS_MAX).map(({ id, ...numbers }) => {
+    const quantity = toNumber(numbers.quantity)
+    const item_price = toNumber(numbers.item_price)
+    if (quantity === undefined) note('a quantity is left out, because it is no number')
+    if (item_price === undefined) note('a price of a line is left out, because it is no number')
+    return {
+      id,
+      ...(quantity !== undefined && { quantity }),
+      ...(item_price !== undefined && { item_price }),
+    }
+  })
+  return { ...(contents.length > 0 && { contents }), ...(isWhole && { num_items: count }) }
+}
+
+/** Undefined for what is no number, such as null, empty text and "1.234,56". */
+function toNumber(value: unknown): number | undefined {
+  const isNumber = typeof value === 'number' || typeof value === 'string'
+  return isNumber && NUMBER.test(String(value)) ? Number(value) : undefined
+}
+
+/** The entries of a list that are objects; none for what is no list. */
+export function readEntries<Entry extends object>(
+  list: readonly Entry[] | null | undefined,
+): Entry[] {
+  if (!Array.isArray(list)) return []
+  return list.filter(entry => typeof entry === 'object' && entry !== null)
+}
+
+/** What shops and their plug-ins give to what has no ID, as a number or as text. */
+const NO_ID = /^(|0|null|undefined|nan|none|\[object object\]|\{\{.*\}\})$/i
+
+const ID_CHARACTERS_MAX = 200
+
+/** The first ID that names something; null when there is none. */
+export function findId(...ids: readonly unknown[]): string | null {
+  const texts = ids.map(id =>
+    typeof id === 'string' || Number.isSafeInteger(id) ? `${id}`.trim() : '',
+  )
+  const isId = (text: string) =>
+    !NO_ID.test(text) && text.length <= ID_CHARACTERS_MAX && !/[\p{Cc}\p{Cs}]/u.test(text)
+  return texts.find(isId) ?? null
+}
+
+/** The address of the shop as `event_source`; nothing when a header of the request has none. */
+export function toEventSource(address: string | null | undefined): { event_source?: string } {
+  return address && URL.canParse(address) && !/\s/.test(address) ? { event_source: address } : {}
+}
+
+/** Whether an amount can be added without a loss: "1.234,56" cannot. */
+export function isAmount(amount: unknown): amount is string {
+  return typeof amount === 'string' && NUMBER.test(amount)
+}
+
+/**
+ * The body of a webhook as an object; null for a body that is none. Whole numbers above 2^53 become
+ * text, because a number would be the ID of another person.
+ */
+export function parseWebhook<Body>(text: string): Body | null {
+  try {
+    const value = JSON.parse(text, keepLargeIntegers)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null
+  } catch {
+    return null
   }
 }
 
-/** What shops and their plug-ins give to a line that is no product, as a number or as text. */
-const NO_PRODUCT = new Set(['', '0', 'null', 'undefined', 'NaN'])
-
-/** The first ID that names a product; null when there is none. */
-export function findProductId(...ids: readonly unknown[]): string | null {
-  const texts = ids.map(id =>
-    typeof id === 'string' || typeof id === 'number' ? `${id}`.trim() : '',
-  )
-  return texts.find(text => !NO_PRODUCT.has(text)) ?? null
+function keepLargeIntegers(_name: string, value: unknown, context?: { source?: string }): unknown {
+  const isLarge = Number.isInteger(value) && !Number.isSafeInteger(value)
+  return isLarge && context?.source ? context.source : value
 }
 
 /** Adds decimal texts exactly: "10.10" and "0.205" are "10.305". */

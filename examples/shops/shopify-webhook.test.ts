@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHmac, hash } from 'node:crypto'
 import { it } from 'node:test'
 import { Signalbox } from '@signalbox/sdk'
-import { addAmounts } from './order-webhook.ts'
+import { addAmounts, parseWebhook } from './order-webhook.ts'
 import { createShopifyWebhook, mapShopifyOrder } from './shopify-webhook.ts'
 import {
   importGuide,
@@ -211,4 +211,62 @@ it('sends a custom line as no product', () => {
     const [bare] = mapShopifyOrder(readOrder({ line_items: [nothing] }), undefined, () => {})
     assert.equal(bare?.value_data?.contents, undefined, String(id))
   }
+})
+
+it('answers every body with its signature, and invents no ID and no price', async test => {
+  const { options, lines, deliver } = await startShopService(test)
+  const webhook = createShopifyWebhook(options)
+  for (const body of [[], 'text', 1]) {
+    assert.equal((await webhook(delivery(body as object))).status, 400)
+  }
+  for (const id of [null, 0, '', 'null', 'undefined', '{{id}}', {}]) {
+    assert.equal((await webhook(delivery(readOrder({ id })))).status, 200)
+  }
+  const line = { product_id: 7, variant_id: null, quantity: '2', price: '1.234,56' }
+  const odd = {
+    line_items: [null, line, { ...line, product_id: 0, quantity: null }],
+    note_attributes: [null, ...readOrder().note_attributes],
+    refunds: [null, { id: 1, transactions: null }],
+    customer: { id: null },
+    order_number: null,
+  }
+  const whole = readOrder().id
+  assert.equal((await webhook(delivery(readOrder(odd)))).status, 200)
+  const none = { line_items: {}, refunds: null, note_attributes: null, customer: null, id: 11 }
+  assert.equal((await webhook(delivery(readOrder(none)))).status, 200)
+  const received = await deliver()
+  assert.deepEqual([...received.keys()], [`shopify-order-${whole}`])
+  const { custom_data, user_data } = received.get(`shopify-order-${whole}`) as {
+    custom_data: Record<string, unknown>
+    user_data: Record<string, unknown>
+  }
+  assert.deepEqual(custom_data, {
+    value: 186.9,
+    currency: 'USD',
+    content_ids: ['7'],
+    contents: [{ id: '7', quantity: 2 }],
+  })
+  assert.equal(user_data.external_id, undefined)
+  const noted = lines.filter(text => text.startsWith(`shopify-order-${whole}: `))
+  assert.match(noted.join(), /num_items is left out.*a price of a line is left out/s)
+  assert.equal(lines.filter(text => text === 'An order without an ID was not sent.').length, 7)
+})
+
+it('leaves out a refund whose amount cannot be added, and keeps the purchase', () => {
+  for (const amount of ['1.234,56', 'null', '', null, 5, 'NaN', {}]) {
+    const lines: string[] = []
+    const transaction = { kind: 'refund', status: 'success', amount, currency: 'USD' }
+    const refunds = [{ id: 1, processed_at: 'x', transactions: [transaction] }]
+    const events = mapShopifyOrder(readOrder({ refunds }), 'no address', line => lines.push(line))
+    assert.deepEqual(
+      events.map(({ event_name, event_source }) => [event_name, event_source]),
+      [['Purchase', undefined]],
+    )
+    assert.match(lines.join(), /a refund without an ID or with an amount that is no number/)
+  }
+})
+
+it('keeps the digits of a large ID', () => {
+  const { id } = parseWebhook<{ id: unknown }>('{"id": 9007199254740993}') ?? {}
+  assert.equal(id, '9007199254740993')
 })

@@ -3,12 +3,16 @@ import {
   addAmounts,
   answer,
   findClickId,
-  findProductId,
+  findId,
+  isAmount,
   mapLines,
+  parseWebhook,
+  readEntries,
   readSignedBody,
   requireSecret,
   sendEvents,
   toConsent,
+  toEventSource,
   type WebhookOptions,
   withoutEmpty,
 } from './order-webhook.ts'
@@ -54,7 +58,7 @@ type ShopifyAddress = Partial<
 
 /** `customers/redact`: the shop must erase a person. */
 interface ShopifyRedaction {
-  customer: { id: number; email: string | null; phone: string | null }
+  customer: { id: number; email: string | null; phone: string | null } | null
 }
 
 const ORDER_TOPICS = new Set(['orders/paid', 'orders/updated'])
@@ -71,11 +75,14 @@ export function createShopifyWebhook(options: WebhookOptions) {
     const signed = await readSignedBody(request, { header, secret: options.secret })
     if ('response' in signed) return signed.response
     const topic = request.headers.get('x-shopify-topic') ?? ''
-    if (topic === 'customers/redact') return eraseCustomer(JSON.parse(signed.text), options)
-    if (!ORDER_TOPICS.has(topic)) return answer(200, 'Nothing to do.')
+    const isRedaction = topic === 'customers/redact'
+    if (!isRedaction && !ORDER_TOPICS.has(topic)) return answer(200, 'Nothing to do.')
+    const body = parseWebhook<ShopifyOrder & ShopifyRedaction>(signed.text)
+    if (body === null) return answer(400, 'The body is not a JSON object.')
+    if (isRedaction) return eraseCustomer(body, options)
     const domain = request.headers.get('x-shopify-shop-domain')
     const shopUrl = domain ? `https://${domain}/` : undefined
-    return sendEvents(mapShopifyOrder(JSON.parse(signed.text), shopUrl, options.log), options)
+    return sendEvents(mapShopifyOrder(body, shopUrl, options.log), options)
   }
 }
 
@@ -89,22 +96,28 @@ export function mapShopifyOrder(
   log: WebhookOptions['log'] = console.warn,
 ): EventSubmission[] {
   const note = (name: string) =>
-    order.note_attributes.find(attribute => attribute.name === name)?.value || null
+    readEntries(order.note_attributes).find(attribute => attribute.name === name)?.value || null
   const consent = toConsent({
     choice: note('signalbox_consent'),
     capturedAt: note('signalbox_consent_at'),
   })
   const isPaid = PAID.has(order.financial_status)
   if (!isPaid || order.test || consent === null) return []
+  const orderId = findId(order.id)
+  if (orderId === null) {
+    log('An order without an ID was not sent.')
+    return []
+  }
   const person = {
     consent_basis: 'consent' as const,
     consent,
     action_source: order.source_name === 'pos' ? 'physical_store' : 'website',
     user_data: mapCustomer(order, { fbp: note('signalbox_fbp'), fbc: note('signalbox_fbc') }),
-    ...(shopUrl && { event_source: shopUrl }),
+    ...toEventSource(shopUrl),
   }
-  const order_id = String(order.order_number)
-  const purchaseId = `shopify-order-${order.id}`
+  const number = findId(order.order_number)
+  const order_id = number === null ? {} : { order_id: number }
+  const purchaseId = `shopify-order-${orderId}`
   const purchase = {
     ...person,
     event_id: purchaseId,
@@ -114,27 +127,35 @@ export function mapShopifyOrder(
     value_data: {
       value: order.total_price,
       currency: order.currency,
-      order_id,
-      ...mapLines(order.line_items.map(mapLine), text => log(`${purchaseId}: ${text}.`)),
+      ...order_id,
+      ...mapLines(readEntries(order.line_items).map(mapLine), text =>
+        log(`${purchaseId}: ${text}.`),
+      ),
     },
   }
-  const refunds = order.refunds.flatMap(refund => {
-    const paidBack = refund.transactions.filter(
+  const refunds = readEntries(order.refunds).flatMap(refund => {
+    const paidBack = readEntries(refund.transactions).filter(
       ({ kind, status }) => kind === 'refund' && status === 'success',
     )
-    const sum = addAmounts(paidBack.map(({ amount }) => amount))
+    const refundId = findId(refund.id)
+    const amounts = paidBack.map(({ amount }) => amount)
+    if (refundId === null || !amounts.every(isAmount)) {
+      log(`${purchaseId}: a refund without an ID or with an amount that is no number was not sent.`)
+      return []
+    }
+    const sum = addAmounts(amounts)
     const [first] = paidBack
     // Items that were only put back into stock have no money in them.
     if (!first || /^[0.]+$/.test(sum)) return []
     return {
       ...person,
-      event_id: `shopify-refund-${refund.id}`,
+      event_id: `shopify-refund-${refundId}`,
       event_name: 'Refund',
       parent_event_id: purchaseId,
       event_time: refund.processed_at,
       // Negative: the sum over both events is what the shop keeps. A payment may be in the currency
       // of the customer instead of that of the shop.
-      value_data: { value: `-${sum}`, currency: first.currency, order_id },
+      value_data: { value: `-${sum}`, currency: first.currency, ...order_id },
     }
   })
   return [purchase, ...refunds]
@@ -155,7 +176,7 @@ function mapCustomer(
     st: address.province_code,
     zp: address.zip,
     country: address.country_code,
-    external_id: customer && String(customer.id),
+    external_id: findId(customer?.id),
     client_ip_address: client?.browser_ip,
     client_user_agent: client?.user_agent,
     ...cookies,
@@ -164,19 +185,21 @@ function mapCustomer(
 
 function mapLine({ product_id, variant_id, quantity, price }: ShopifyOrder['line_items'][0]) {
   // A number, as the platform documents it. Only `value` counts as money.
-  const id = findProductId(variant_id, product_id)
-  return { id, quantity, item_price: Number(price) }
+  const id = findId(variant_id, product_id)
+  return { id, quantity, item_price: price }
 }
 
 /** Erases by every identifier that an event of the customer may have had. */
 async function eraseCustomer(
-  { customer: { id, email, phone } }: ShopifyRedaction,
+  { customer }: ShopifyRedaction,
   { signalbox, log = console.error }: WebhookOptions,
 ): Promise<Response> {
+  const { email, phone } = customer ?? {}
+  const id = findId(customer?.id)
   const digests = [
-    ['email', email && (await hash.email(email))],
-    ['phone', phone && (await hash.phone(phone))],
-    ['external_id', await hash.externalId(String(id))],
+    ['email', typeof email === 'string' && (await hash.email(email))],
+    ['phone', typeof phone === 'string' && (await hash.phone(phone))],
+    ['external_id', id && (await hash.externalId(id))],
   ] as const
   try {
     for (const [identifier_type, identifier_hash] of digests) {

@@ -195,3 +195,20 @@ it('keeps a purchase of many lines, of parts of a piece, and of what is no produ
     'woocommerce-order-4750: num_items is left out, because a quantity is no whole number.',
   ])
 })
+
+it('maps an order with missing and odd members, and invents no ID', () => {
+  const lines: string[] = []
+  const map = (changes: object) =>
+    mapWooCommerceOrder({ ...readPayload('woocommerce-order.json'), ...changes }, undefined, line =>
+      lines.push(line),
+    )
+  for (const id of [null, undefined, 0, '', 'null', {}]) assert.deepEqual(map({ id }), [])
+  assert.deepEqual(map({ date_paid_gmt: '' }), [])
+  assert.equal(lines.length, 6)
+  const odd = { billing: null, line_items: {}, refunds: [null, { id: 1, total: '-1,50' }] }
+  const [purchase, ...others] = map({ ...odd, meta_data: null, customer_id: null, number: null })
+  assert.deepEqual(others, [])
+  assert.equal(purchase?.user_data?.external_id, undefined)
+  assert.equal(purchase?.value_data?.order_id, undefined)
+  assert.match(lines.join(), /an amount that is no number was not sent/)
+})

@@ -2,12 +2,16 @@ import type { EventSubmission } from '@signalbox/sdk'
 import {
   answer,
   findClickId,
-  findProductId,
+  findId,
+  isAmount,
   mapLines,
+  parseWebhook,
+  readEntries,
   readSignedBody,
   requireSecret,
   sendEvents,
   toConsent,
+  toEventSource,
   type WebhookOptions,
   withoutEmpty,
 } from './order-webhook.ts'
@@ -57,7 +61,9 @@ export function createWooCommerceWebhook(options: WebhookOptions) {
       return answer(200, 'Nothing to do.')
     }
     const shopUrl = request.headers.get('x-wc-webhook-source') ?? undefined
-    const events = mapWooCommerceOrder(JSON.parse(signed.text), shopUrl, options.log)
+    const order = parseWebhook<WooCommerceOrder>(signed.text)
+    if (order === null) return answer(400, 'The body is not a JSON object.')
+    const events = mapWooCommerceOrder(order, shopUrl, options.log)
     return sendEvents(events, options)
   }
 }
@@ -73,21 +79,28 @@ export function mapWooCommerceOrder(
 ): EventSubmission[] {
   const { date_paid_gmt, currency } = order
   const meta = (key: string) => {
-    const value = order.meta_data.find(entry => entry.key === key)?.value
+    const value = readEntries(order.meta_data).find(entry => entry.key === key)?.value
     return typeof value === 'string' && value !== '' ? value : null
   }
   const consent = toConsent({
     choice: meta('_signalbox_consent'),
     capturedAt: meta('_signalbox_consent_at'),
   })
-  if (date_paid_gmt === null || consent === null) return []
+  if (!date_paid_gmt || consent === null) return []
+  const orderId = findId(order.id)
+  if (orderId === null) {
+    log('An order without an ID was not sent.')
+    return []
+  }
+  const number = findId(order.number)
+  const order_id = number === null ? {} : { order_id: number }
   const person = {
     consent_basis: 'consent' as const,
     consent,
     user_data: mapCustomer(order, { fbp: meta('_signalbox_fbp'), fbc: meta('_signalbox_fbc') }),
-    ...(shopUrl && { event_source: shopUrl }),
+    ...toEventSource(shopUrl),
   }
-  const purchaseId = `woocommerce-order-${order.id}`
+  const purchaseId = `woocommerce-order-${orderId}`
   const purchase = {
     ...person,
     event_id: purchaseId,
@@ -97,27 +110,37 @@ export function mapWooCommerceOrder(
     value_data: {
       value: order.total,
       currency,
-      order_id: order.number,
-      ...mapLines(order.line_items.map(mapLine), text => log(`${purchaseId}: ${text}.`)),
+      ...order_id,
+      ...mapLines(readEntries(order.line_items).map(mapLine), text =>
+        log(`${purchaseId}: ${text}.`),
+      ),
     },
   }
-  const refunds = order.refunds.map(({ id, total }) => ({
-    ...person,
-    event_id: `woocommerce-refund-${id}`,
-    event_name: 'Refund',
-    parent_event_id: purchaseId,
-    // The order does not say when; its last change is the refund or later.
-    event_time: `${order.date_modified_gmt}Z`,
-    // Negative, as WooCommerce has it: the sum over both events is what the shop keeps.
-    value_data: { value: total, currency, order_id: order.number },
-  }))
+  const refunds = readEntries(order.refunds).flatMap(({ id, total }) => {
+    const refundId = findId(id)
+    if (refundId === null || !isAmount(total)) {
+      log(`${purchaseId}: a refund without an ID or with an amount that is no number was not sent.`)
+      return []
+    }
+    return {
+      ...person,
+      event_id: `woocommerce-refund-${refundId}`,
+      event_name: 'Refund',
+      parent_event_id: purchaseId,
+      // The order does not say when; its last change is the refund or later.
+      event_time: `${order.date_modified_gmt}Z`,
+      // Negative, as WooCommerce has it: the sum over both events is what the shop keeps.
+      value_data: { value: total, currency, ...order_id },
+    }
+  })
   return [purchase, ...refunds]
 }
 
 function mapCustomer(
-  { billing, customer_id, customer_ip_address, customer_user_agent }: WooCommerceOrder,
+  { billing: given, customer_id, customer_ip_address, customer_user_agent }: WooCommerceOrder,
   cookies: Record<string, string | null>,
 ): Record<string, unknown> {
+  const billing = given ?? {}
   return withoutEmpty<unknown>({
     em: billing.email,
     ph: billing.phone,
@@ -128,7 +151,7 @@ function mapCustomer(
     zp: billing.postcode,
     country: billing.country,
     // 0 is a guest.
-    external_id: customer_id === 0 ? null : String(customer_id),
+    external_id: findId(customer_id),
     client_ip_address: customer_ip_address,
     client_user_agent: customer_user_agent,
     ...cookies,
@@ -136,5 +159,5 @@ function mapCustomer(
 }
 
 function mapLine({ product_id, variation_id, quantity, price }: WooCommerceOrder['line_items'][0]) {
-  return { id: findProductId(variation_id, product_id), quantity, item_price: price }
+  return { id: findId(variation_id, product_id), quantity, item_price: price }
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +65,30 @@ func must[T any](value T, err error) func(*testing.T) T {
 	}
 }
 
+// warnOfDifference repeats a stored event with another value, alone and in a batch.
+func warnOfDifference(t *testing.T, stored string, now time.Time) {
+	t.Helper()
+	var warnings []string
+	client := newClient(t, signalbox.WithHooks(signalbox.Hooks{
+		OnWarning: func(_ context.Context, info signalbox.WarningInfo) {
+			warnings = append(warnings, info.EventID+" "+info.Code)
+		},
+	}))
+	different := servicePurchase(t, stored, now)
+	different.ValueData.Value = "20.00"
+	again := must(client.Events.Create(context.Background(), different))(t)
+	if !again.Duplicate || len(again.Notices) != 1 {
+		t.Errorf("%+v", again)
+	}
+	must(client.Events.CreateEvents(
+		context.Background(), []signalbox.EventSubmission{different},
+	))(t)
+	warning := stored + " differs_from_stored"
+	if !slices.Equal(warnings, []string{warning, warning}) {
+		t.Error(warnings)
+	}
+}
+
 func TestServiceEvents(t *testing.T) {
 	client, now := openService(t)
 	ctx := context.Background()
@@ -79,6 +104,7 @@ func TestServiceEvents(t *testing.T) {
 	if !again.Duplicate || again.LastResponse.Status != 200 {
 		t.Errorf("%+v", again)
 	}
+	warnOfDifference(t, created.EventID, now)
 	detail := must(client.Events.WaitForDelivery(ctx, created.EventID, 0))(t)
 	if amount := detail.Event.ValueAmount; amount == nil || *amount != "19.90" {
 		t.Errorf("the amount is %v", amount)

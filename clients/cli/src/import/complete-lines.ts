@@ -31,10 +31,10 @@ export async function* completeLines(
       yield { number, event: null, problem: (error as Error).message, text: JSON.stringify(event) }
       continue
     }
-    if (!hasMember(event, 'event_id')) {
-      setMember(event, 'event_id', `line_${digest.slice(0, 24)}_${number}`)
-    }
     const fitted = fitEvent(event)
+    if (!hasMember(fitted.event, 'event_id')) {
+      setMember(fitted.event, 'event_id', `line_${digest.slice(0, 24)}_${number}`)
+    }
     for (const loss of fitted.dropped) tally.add({ code: 'member_dropped', ...loss }, number)
     yield { number, event: await hashIdentifiers(fitted.event), problem: null }
   }

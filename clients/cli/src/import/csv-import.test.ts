@@ -241,3 +241,16 @@ it('refuses an option that says the consent of rows which say their own', async 
   assert.equal(code, 2)
   assert.match(stderr, /each row says its own\.\nLeave out --consent-granted-at/)
 })
+
+it('takes no placeholder for the id of an event, and says so', async test => {
+  const { importLines, eventOf } = await startImport(test)
+  const ids = ['null', 'undefined', '0', '{{id}}', '[object Object]', 'kept']
+  const lines = ['id,value', ...ids.map((id, at) => `${id},${at + 1}.00`)]
+  for (const options of [['--dry-run'], []]) {
+    const { json } = await importLines(lines, ...FILL, ...options, '--json')
+    assert.equal(json.dropped.find((one: { field: string }) => one.field === 'event_id').count, 5)
+    assert.deepEqual([json.repeated_ids ?? json.duplicates, json.refused], [0, 0])
+    assert.equal(json.valid ?? json.stored, 6)
+  }
+  assert.equal((await eventOf('kept')).event.value_amount, 6)
+})

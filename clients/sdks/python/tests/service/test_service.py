@@ -57,6 +57,24 @@ def test_creates_reads_delivers_and_erases_an_event(client: Signalbox, now: date
     assert erased["events_updated"] == 1
 
 
+def test_warns_of_a_duplicate_that_differs(
+    client: Signalbox, now: datetime, caplog: pytest.LogCaptureFixture
+) -> None:
+    purchase = create_purchase(now)
+    other = purchase | {"value_data": {"value": "20.00", "currency": "EUR"}}
+    client.events.create(purchase)
+    client.events.create(purchase)
+    records = [one for one in caplog.records if one.name == "signalbox"]
+    assert records == []
+    again = client.events.create(other)
+    assert again["duplicate"] is True
+    assert [notice["code"] for notice in again["notices"]] == ["differs_from_stored"]
+    client.events.create_events([other])
+    records = [one for one in caplog.records if one.name == "signalbox"]
+    assert len(records) == 2
+    assert all(one.getMessage().startswith(purchase["event_id"]) for one in records)
+
+
 def test_goes_through_the_pages(client: Signalbox) -> None:
     for _ in range(5):
         client.events.create(LEAD)
