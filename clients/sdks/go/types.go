@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 054a8f3cf12adab9eeb4e04d9e82796f7729aeac0c9ffd2243db31d9fb306023). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 dd215dba0ef55fb24ec65c7159554c1fa80bc7c9f7475026533b21d9fa139cfb). DO NOT EDIT.
 
 package signalbox
 
