@@ -179,7 +179,7 @@ describe('decideConsent on anything at all', () => {
     )
   })
 
-  it('decides alike about a consent that was read before, whatever its time', () => {
+  it('makes the same decision for a remembered consent with any capture time', () => {
     const time = fc.date({
       min: new Date('2026-10-01T00:00:00Z'),
       max: CONSENT_MOMENT.receivedAt,

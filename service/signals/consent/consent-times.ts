@@ -26,12 +26,14 @@ import { splitWords } from './consent-words.ts'
 export function readTimeOfRefusal(
   statements: ConsentStatements,
   place: Place,
-  { name, value, field, owner }: Member,
+  member: Member,
 ): boolean {
-  if (findEvent(name) === null) return false
-  const at = parseTime(value)
-  if (at === null) return false
-  const subject = findRefused(place, name, owner)
+  const { name, value, field, owner, meaning } = member
+  if (!meaning.isLabel && meaning.subject !== null) return false
+  const event = findEvent(name)
+  const at = event && parseTime(value)
+  if (event === null || at === null) return false
+  const subject = findRefused(place, event, member)
   if (subject === null) return false
   statements.withOthers.add(place.source)
   if (isGrantedLater(owner, subject, at)) return true
@@ -46,7 +48,7 @@ const TIME_OF_DAY = /\d[T\s]\d/
 function toLatest(value: unknown, at: number): Pick<ConsentStatement, 'refusedAt'> {
   if (at === 0) return {}
   const isDay = typeof value === 'string' && DAY.test(value.trim()) && !TIME_OF_DAY.test(value)
-  return { refusedAt: isDay && !UNIX_TIME.test(value.trim()) ? at + DAY_MILLISECONDS : at }
+  return { refusedAt: isDay ? at + DAY_MILLISECONDS : at }
 }
 
 /** Without refusals after which the consent of the submission was captured. */
@@ -66,10 +68,11 @@ export function withoutHistory(
 }
 
 /** What was refused at this time; null for other times, and for an opt-out that is off. */
-function findRefused(place: Place, name: string, owner: UntrustedObject): Subject | null {
-  const event = findEvent(name)
-  if (event === null) return null
-  const { parent, path } = place
+function findRefused(
+  { parent, path }: Place,
+  event: string[],
+  { name, owner }: Member,
+): Subject | null {
   if (event.length === 0) {
     // `revoked: {at: 1732000000}`, without any answer beside it.
     const isOfRefusal = parent?.isNegative && hasHappened(splitWords(path.split('.').at(-1) ?? ''))

@@ -33,8 +33,16 @@ function parseOnce(text: string): object | null {
 /** Cookies may have two layers of encoding, and their values one more. */
 const DECODINGS_MAX = 3
 
-/** The text without any percent-encoding. */
-export function decodePercents(text: string): string {
+/** A cookie may have JSON that is a text alone. */
+const QUOTED = /^"([\w -]*)"$/
+
+/** The text without any percent-encoding and without the quotes of JSON. */
+export function decodeCookieValue(text: string): string {
+  const decoded = decodePercents(text)
+  return decoded.startsWith('"') ? decoded.replace(QUOTED, '$1') : decoded
+}
+
+function decodePercents(text: string): string {
   let decoded = text
   for (let round = 0; round < DECODINGS_MAX && decoded.length <= TEXT_LENGTH_MAX; round += 1) {
     const next = decodeOnce(decoded)

@@ -38,7 +38,7 @@ import {
   readWholeText,
 } from './consent-texts.ts'
 import { readTimeOfRefusal } from './consent-times.ts'
-import { decodePercents, parseCookieText } from './cookie-text.ts'
+import { decodeCookieValue, parseCookieText } from './cookie-text.ts'
 
 /** The objects of a submission that are read, and the members beside them. */
 export interface ConsentObjects {
@@ -182,8 +182,7 @@ function findNamedItem(object: UntrustedObject, names: string[], place: Place): 
 function visitValue(statements: ConsentStatements, place: Place, member: Member): void {
   const { value, meaning } = member
   if (readCoded(statements, place, member)) return
-  const mayBeTime = meaning.isLabel || meaning.subject === null
-  if (mayBeTime && readTimeOfRefusal(statements, place, member)) return
+  if (readTimeOfRefusal(statements, place, member)) return
   if (typeof value === 'string') visitText(statements, place, member)
   else if (typeof value === 'number' && meaning.codes !== null) {
     readTextList(statements, place, { ...member, value: String(value) })
@@ -266,20 +265,19 @@ function isPair(item: unknown): item is [string, unknown] {
   return isAnswer && findMeaning(item[0]).subject !== null && item[0] !== 'consent'
 }
 
-const QUOTED = /^"([\w -]*)"$/
 /** TrustArc's `1:cb8350a2759273dccf1e483791e6f8fd` and `0::implied,eu`. */
 const LEVELS = /^\d(?:[,|]\d)*:(?:[\da-f]{16,}|:.*)$/i
 
 function visitText(statements: ConsentStatements, place: Place, member: Member): void {
   const { meaning } = member
   const raw = member.value as string
-  const decodedText = decodePercents(raw)
-  const text = decodedText.startsWith('"') ? decodedText.replace(QUOTED, '$1') : decodedText
+  const text = decodeCookieValue(raw)
   const decoded = { ...member, value: text }
   const answer = readMemberAnswer(place, decoded)
   // "1" is an answer, or the number of a category.
   const isCode = meaning.subject === null && meaning.codes?.has(text) === true
   const isAnswer = !meaning.isLabel && !isCode && answer.answer !== 'unclear'
+  // No other text is a "yes".
   const isYes = isAnswer && answer.answer === 'yes'
   if (!isYes && readWholeText(statements, place, { ...decoded, answer })) return
   if (isAnswer) {

@@ -45,7 +45,7 @@ it('round-trips every JSON value, including text that looks like a code', () => 
   )
 })
 
-it('encodes a text that repeats like any other, whatever is given', () => {
+it('encodes a repeated text as the first one, with any given text', () => {
   const repeating = new DictionaryCodec(PHRASES, { repeats: true })
   for (const order of ['"A-1"', '"A-2"', '"A-1"']) {
     const text = `{"title":"Lamp","order":${order}}`

@@ -166,7 +166,7 @@ const decodeExported = ({ user_data }: { user_data: unknown }) => ({
 })
 
 /** An event that was read and is not decoded yet: decoded, a page of them is ten times as large. */
-export interface ReadEvent extends EventRef {
+interface ReadEvent extends EventRef {
   decode: () => StoredEvent
 }
 

@@ -71,8 +71,8 @@ function exchange({ url }: TestService, pieces: Buffer[], endsEarly = false): Pr
 function normalize(received: string): string {
   // The service closes the connection if the rest of a body that is too large is still to come.
   const isTooLarge = received.startsWith('HTTP/1.1 413')
-  const [head = '', ...bodies] = received
-    .replaceAll(isTooLarge ? /^connection: close\r\n/gim : /$^/g, '')
+  const comparable = isTooLarge ? received.replace(/^connection: close\r\n/im, '') : received
+  const [head = '', ...bodies] = comparable
     .replaceAll(/req_[0-9a-f]{32}/g, 'REQUEST')
     .replaceAll(/^date: .*$/gim, 'date: NOW')
     .replaceAll(/;r=\d+;t=\d+/g, ';r=N;t=N')
