@@ -152,6 +152,8 @@ it('answers any members, headers and pieces of a request alike on both roads', a
   await fc.assert(
     fc.asyncProperty(requests, async ([given, lines, cutAt]) => {
       const body = { ...samplePurchase({ event_id: '{id}' }), ...given }
+      // A valid ID would make the second request a duplicate of the first.
+      if (typeof body.event_id === 'string') body.event_id += '{id}'
       const form = { ...short(post(body, `${PLAIN_HEADERS}${lines.join('')}`)), cutAt }
       await service.read('none')
       const { received } = await send(service, form, PATH)
