@@ -52,7 +52,8 @@ export class RequestBudgets {
     const name = `${platform} ${key}`
     const found = this.#reservations.get(name)
     if (found?.minute === minute) return found
-    const emptyUntil = found?.emptyUntil ?? 0
+    // A clock that was set back starts anew: it must not wait for the time that it showed before.
+    const emptyUntil = found && found.minute < minute ? found.emptyUntil : 0
     const started = { minute, requestsLeft: 0, nextChunk: 1, emptyUntil }
     this.#reservations.set(name, started)
     return started
@@ -82,10 +83,17 @@ function nextDay(now: Date): number {
 
 const DAY = utcDay('$3::timestamptz')
 
-/** A process whose clock is behind counts in the later window. */
-const USED_OF_MINUTE =
-  'case when budget.minute >= excluded.minute then budget.minute_reserved else 0 end'
-const USED_OF_DAY = 'case when budget.day >= excluded.day then budget.day_reserved else 0 end'
+/**
+ * A process whose clock is behind counts in the later window, up to five minutes. A window that is
+ * further ahead was opened by a clock that was wrong, once or still: it would take the requests of
+ * hours, so a new one begins. Clocks that stay so far apart have a limit each, and the platform's own
+ * limit is left.
+ */
+const IS_FAR_AHEAD = `budget.minute > excluded.minute + interval '5 minutes'`
+const USED_OF_MINUTE = `case when budget.minute >= excluded.minute and not ${IS_FAR_AHEAD}
+               then budget.minute_reserved else 0 end`
+const USED_OF_DAY = `case when budget.day >= excluded.day and not ${IS_FAR_AHEAD}
+               then budget.day_reserved else 0 end`
 
 /** False when this minute or this day has too few left, for all processes together. */
 async function reserveRequests(
@@ -101,9 +109,11 @@ async function reserveRequests(
            values ($1::text, $2::text, date_trunc('minute', $3::timestamptz, 'UTC'),
              $4::integer, ${DAY}, $4::integer)
            on conflict (platform, key) do update set
-             minute = greatest(budget.minute, excluded.minute),
+             minute = case when ${IS_FAR_AHEAD} then excluded.minute
+               else greatest(budget.minute, excluded.minute) end,
              minute_reserved = ${USED_OF_MINUTE} + excluded.minute_reserved,
-             day = greatest(budget.day, excluded.day),
+             day = case when ${IS_FAR_AHEAD} then excluded.day
+               else greatest(budget.day, excluded.day) end,
              day_reserved = ${USED_OF_DAY} + excluded.day_reserved
            where ${USED_OF_MINUTE} + excluded.minute_reserved <= $5::integer
              and ${USED_OF_DAY} + excluded.day_reserved <= $6::integer

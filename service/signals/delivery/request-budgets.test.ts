@@ -40,6 +40,27 @@ it('gives a minute of requests to all processes together, and as many in the nex
   assert.ok(wait !== undefined && wait > 3_000 && wait <= 3_600, String(wait))
 })
 
+it('does not wait for the time of a clock that was ahead', async test => {
+  const { database } = await createTestDatabase(test)
+  const [ahead, other] = [new RequestBudgets(database), new RequestBudgets(database)]
+  for (const seconds of [31 * 3_600, 40 * 60, 6 * 60]) {
+    const wrong = later(seconds)
+    while ((await ahead.take(BUDGET, wrong)) === 0);
+    assert.ok((await other.take(BUDGET, wrong)) > 0, 'nothing is left')
+    // The same minute of two rounds is one window.
+    const right = later(-seconds)
+    assert.equal(await ahead.take(BUDGET, right), 0, `set back by ${seconds} s`)
+    assert.equal(await other.take(BUDGET, right), 0, `${seconds} s behind`)
+  }
+})
+
+it('counts in the later minute while clocks are minutes apart', async test => {
+  const { database } = await createTestDatabase(test)
+  const [ahead, behind] = [new RequestBudgets(database), new RequestBudgets(database)]
+  while ((await ahead.take(BUDGET, later(240))) === 0);
+  assert.ok((await behind.take(BUDGET, AT)) > 0)
+})
+
 it('reserves in chunks, so that most requests take no statement', async test => {
   const { database } = await createTestDatabase(test)
   const budgets = new RequestBudgets(database)
