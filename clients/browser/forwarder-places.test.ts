@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { it } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import {
   express,
   expressForwarder,
@@ -71,9 +72,15 @@ for (const parser of ['json', 'text', 'raw']) {
     const url = await listening(test, createServer(app))
     const response = await fetch(`${url}/sb/events`, POST)
     assert.equal(response.status, 202)
-    const [request] = await service.received(1)
-    assert.equal(request?.bytes.toString(), BODY)
-    assertSigned(request ?? assert.fail(), SECRET)
+    // These parsers decompress.
+    const headers = { ...POST.headers, 'content-encoding': 'gzip' }
+    const compressed = { ...POST, headers, body: new Uint8Array(gzipSync(BODY)) }
+    assert.equal((await fetch(`${url}/sb/events/batch`, compressed)).status, 200)
+    for (const request of await service.received(2)) {
+      assert.equal(request.headers['content-encoding'], undefined)
+      assert.equal(request.bytes.toString(), BODY)
+      assertSigned(request, SECRET)
+    }
   })
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { findFreePort } from '@signalbox/embedded-postgres/free-port.ts'
 import {
   SECRET,
@@ -85,6 +86,19 @@ for (const [name, { start, isSigning, skip }] of Object.entries(KINDS)) {
       assert.equal(request?.url, '/api/v1/events/batch')
       assert.equal(request?.bytes.toString(), body)
       assert.equal(beacon?.url, `/api/v1/events/batch?key=${KEY}`)
+      if (isSigning) assertSigned(request ?? assert.fail(), SECRET)
+    })
+
+    it('forwards a compressed batch as it was compressed', async test => {
+      const service = await recordingEndpoint(test)
+      const forwarder = await start(test, { baseUrl: `${service.url}/api/v1` })
+      const body = gzipSync(`{"events": [${BODY}]}`)
+      const headers = { ...POST.headers, 'content-encoding': 'gzip' }
+      const compressed = { ...POST, headers, body: new Uint8Array(body) }
+      assert.equal((await forwarder.send('/sb/events/batch', compressed)).status, 200)
+      const [request] = await service.received(1)
+      assert.equal(request?.headers['content-encoding'], 'gzip')
+      assert.deepEqual(request?.bytes, body)
       if (isSigning) assertSigned(request ?? assert.fail(), SECRET)
     })
 

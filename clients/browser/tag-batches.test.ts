@@ -65,6 +65,30 @@ for (const status of [404, 405, 413]) {
   })
 }
 
+it('waits for a busy service before it sends the events of a batch again', async test => {
+  const shop = await shopUnderTest(test, { script: THREE })
+  shop.answerNext({ status: 503, body: '<p>Busy', headers: { 'retry-after': '120' } })
+  const answered = shop.page.waitForResponse('**/sb/events/batch')
+  await shop.run(CONSENT)
+  await answered
+  await shop.settled()
+  // What waits is sent when the page is left.
+  await shop.page.goto(`${shop.url}/other`)
+  const urls = (await shop.received(4)).map(({ url }) => url)
+  assert.deepEqual(urls, ['/sb/events/batch', ...Array(3).fill(`/sb/events?key=${KEY}`)])
+})
+
+it('sends the events singly for which a batch has no result, and reports each once', async test => {
+  const shop = await shopUnderTest(test, { script: THREE })
+  shop.answerNext({ status: 200, body: '{"results":[{"status":202},{"status":202}]}' })
+  await shop.run(CONSENT)
+  await shop.page.waitForFunction('results.length > 2')
+  const [, single, ...others] = shop.requests
+  assert.deepEqual([single?.url, single?.event.event_id, others.length], ['/sb/events', 'c', 0])
+  const results = (await shop.run('results')) as { event_id: string }[]
+  assert.deepEqual(results.map(({ event_id }) => event_id).sort(), ['a', 'b', 'c'])
+})
+
 it('sends each event of a page that is left as a beacon of its own', async test => {
   const script = `addEventListener('pagehide', () => { ${THREE} ${CONSENT} });`
   const shop = await shopUnderTest(test, { script })

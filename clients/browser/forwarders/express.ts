@@ -43,6 +43,8 @@ function toWebRequest(request: ExpressRequest): Request {
   for (const [name, values] of Object.entries(request.headersDistinct)) {
     for (const value of values ?? []) headers.append(name, value)
   }
+  // express.json() decompresses what it parses.
+  if (request.readableEnded) headers.delete('content-encoding')
   const { method = 'GET', url } = request
   const init = { method, headers, duplex: 'half' as const }
   const hasBody = method !== 'GET' && method !== 'HEAD'

@@ -7,7 +7,7 @@ const userAgentCharactersMax = 1_024
 const timeoutMilliseconds = 5_000
 
 /** Only these are forwarded: no cookies, other credentials or forged X-Signalbox headers. */
-const requestHeaders = ['content-type', 'origin', 'idempotency-key']
+const requestHeaders = ['content-type', 'content-encoding', 'origin', 'idempotency-key']
 const answerHeaders = ['content-type', 'request-id', 'location', 'idempotency-key', 'retry-after']
 
 /** Values that depend on the runtime: the forwarding secret and the browser's address. */

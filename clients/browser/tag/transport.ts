@@ -51,27 +51,28 @@ export function createTransport(page: Page, endpoint: string, key: string): Send
 }
 
 /**
- * Sends events as one batch, and each by itself when that has no results: an older service or an
- * older forwarder has no such path. A beacon has no response that would tell, so it has one event.
+ * Sends events as one batch, and each by itself that has no result: an older service or an older
+ * forwarder has no such path. A service that is busy for the batch is busy for each event. A beacon
+ * has no response that would tell, so it has one event.
  */
 function sendTogether(channel: Channel, events: OutgoingEvent[]): void {
-  const sendSingly = () => {
-    for (const event of events) attempt(channel, event)
-  }
+  const sendSingly = () => events.map(event => attempt(channel, event))
   if (!events[1] || channel.isSingle || isBeacon(channel)) sendSingly()
   else
     post(channel, `{"events":[${events.map(({ body }) => body)}]}`, '/batch')
-      .then(response => response.json() as Promise<BatchAnswer>)
-      .then(({ results }) => {
-        for (const event of events) {
-          const { status, retry_after } = results.shift() as Result
-          settle(channel, event, status, retry_after)
-        }
-      })
+      .then(response =>
+        isRetryable(response.status)
+          ? { results: events.map(() => resultOf(response)) }
+          : (response.json() as Promise<BatchAnswer>),
+      )
+      .then(({ results }) =>
+        results.map(result => settle(channel, events.shift() as OutgoingEvent, result)),
+      )
       .catch(() => {
         channel.isSingle = true
-        sendSingly()
       })
+      // Those that are left: all of them, or those for which there was no result.
+      .then(sendSingly)
 }
 
 interface BatchAnswer {
@@ -85,7 +86,9 @@ interface Result {
 
 /** The page's listeners may run before ours, so this also checks the current event. */
 function isLeaving({ document, event }: Page): boolean {
-  return document.visibilityState === 'hidden' || /pagehide|unload/.test(event?.type || '')
+  return (
+    document.visibilityState === 'hidden' || /pagehide|unload/.test(((event || {}) as Event).type)
+  )
 }
 
 function isBeacon({ page }: Channel): boolean {
@@ -97,16 +100,23 @@ function attempt(channel: Channel, event: OutgoingEvent): void {
   if (isBeacon(channel)) report(sendBeacon(channel, body) ? 'unconfirmed' : 'failed')
   else
     post(channel, body).then(
-      ({ status, headers }) => settle(channel, event, status, Number(headers.get('Retry-After'))),
+      response => settle(channel, event, resultOf(response)),
       () => (isLast ? report('failed') : retryAfter(0, channel, event)),
     )
 }
 
-function settle(channel: Channel, event: OutgoingEvent, status: number, seconds: number): void {
-  const isRetryable = status === 429 || status > 499
-  if (event.isLast || !isRetryable || seconds > RETRY_AFTER_SECONDS_MAX)
+function resultOf({ status, headers }: Response): Result {
+  return { status, retry_after: +(headers.get('Retry-After') as string) }
+}
+
+function isRetryable(status: number): boolean {
+  return status === 429 || status > 499
+}
+
+function settle(channel: Channel, event: OutgoingEvent, { status, retry_after }: Result): void {
+  if (event.isLast || !isRetryable(status) || retry_after > RETRY_AFTER_SECONDS_MAX)
     event.report(status < 300 ? 'sent' : 'refused', status)
-  else retryAfter(seconds, channel, event)
+  else retryAfter(retry_after, channel, event)
 }
 
 function retryAfter(seconds: number, channel: Channel, event: OutgoingEvent): void {

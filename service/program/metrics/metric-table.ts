@@ -18,7 +18,7 @@ export const METRICS = {
   },
   signalbox_rate_limited_total: {
     type: 'counter',
-    help: 'Requests answered with 429, by the limit that they exceeded.',
+    help: 'Requests and events of batches answered with 429, by the limit that they exceeded.',
     labels: ['limit'],
   },
   signalbox_http_shed_total: {

@@ -125,7 +125,7 @@ export function preflightHeaders(
  */
 export function ingestionPreflightHeaders(origin: string): Record<string, string> {
   return {
-    ...preflightHeaders(['POST'], 'Authorization, Content-Type, Idempotency-Key'),
+    ...preflightHeaders(['POST'], 'Authorization, Content-Type, Content-Encoding, Idempotency-Key'),
     'access-control-allow-origin': origin,
     vary: 'Origin',
   }

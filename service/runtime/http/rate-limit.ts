@@ -68,12 +68,17 @@ function announceRateLimit(limit: RateLimit, remaining: number, reply: HeaderWri
   reply.header('ratelimit', formatRateLimit(limit, remaining))
 }
 
+/** The reason of a refusal by this limit. */
+export function describeRateLimited({ name }: RateLimit): string {
+  return `rate_limited:${name}`
+}
+
 /** Returns the 429 for an empty bucket, with both headers and the wait in whole seconds. */
 export function createRateLimitRefusal(limit: RateLimit, waitSeconds: number): Refusal {
   limit.onRefused()
   const seconds = Math.max(1, Math.ceil(waitSeconds))
   return new Refusal(429, limit.message, {
-    reason: `rate_limited:${limit.name}`,
+    reason: describeRateLimited(limit),
     headers: {
       'retry-after': String(seconds),
       'ratelimit-policy': limit.policy,

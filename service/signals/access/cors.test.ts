@@ -25,7 +25,8 @@ it('returns 204 for the preflight of every origin', async test => {
     for (const [name, value] of Object.entries({
       'access-control-allow-origin': origin,
       'access-control-allow-methods': 'POST',
-      'access-control-allow-headers': 'Authorization, Content-Type, Idempotency-Key',
+      'access-control-allow-headers':
+        'Authorization, Content-Type, Content-Encoding, Idempotency-Key',
       'access-control-max-age': '7200',
       'access-control-allow-credentials': null,
       vary: 'Origin',

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import { type Reply, startTestService } from '../../../testing/fixtures/service.ts'
+import { createRateLimit, type RateLimit } from '../../runtime/http/rate-limit.ts'
+import { type BrowserRequest, takeFurtherEvents } from './tracker-limits.ts'
 
 const EVENTS = '/api/v1/events'
 
@@ -113,4 +115,34 @@ it('neither limits nor announces a rate of 0', async test => {
     assert.equal(reply.status, 404)
     assert.deepEqual(rateOf(reply), [null, null])
   }
+})
+
+it('counts each refused event of a batch once, under the limit that refuses it', () => {
+  const refused: string[] = []
+  const limitOf = (name: string, burst: number): RateLimit =>
+    createRateLimit({
+      name,
+      message: name,
+      perSecond: 1,
+      burst,
+      monotonicSeconds: () => 1_000,
+      onRefused: () => refused.push(name),
+    })
+  const limitsOf = (address: number, publishableKey: number) => ({
+    tracker: limitOf('tracker', 3),
+    browser: { limit: limitOf('browser_address', address), addressOf: () => '203.0.113.5' },
+    publishableKey: limitOf('publishable_key', publishableKey),
+  })
+  const take = (limits: ReturnType<typeof limitsOf>, browser: object | null) => {
+    refused.length = 0
+    const request = { tracker: { trackerId: 'a' }, browser, ip: '', headers: {} }
+    const batch = { request: request as unknown as BrowserRequest, count: 5 }
+    const { taken } = takeFurtherEvents(limits, batch, { header: () => {} })
+    return [taken, ...refused]
+  }
+  const page = { keyId: 'key', edge: null, isForwarded: false }
+  assert.deepEqual(take(limitsOf(9, 9), null), [3, 'tracker', 'tracker'])
+  assert.deepEqual(take(limitsOf(4, 9), page), [4, 'browser_address'])
+  assert.deepEqual(take(limitsOf(9, 2), page), [2, ...Array(3).fill('publishable_key')])
+  assert.deepEqual(take(limitsOf(9, 9), page), [5])
 })

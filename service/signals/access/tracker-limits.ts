@@ -1,6 +1,7 @@
 import type { AddressedRequest, AddressLimit } from '../../runtime/http/client-address.ts'
 import {
   consumeRateLimit,
+  describeRateLimited,
   type HeaderWriter,
   type RateLimit,
   takeRateLimit,
@@ -70,9 +71,24 @@ export function takeFurtherEvents(
     const refusal = request.browser
       ? consumeBrowserLimits(limits, request, announced)
       : limits.tracker && consumeRateLimit(limits.tracker, request.tracker.trackerId, announced)
-    if (refusal) return { taken, refusal }
+    if (!refusal) continue
+    // The one that refuses counts one event by itself.
+    countRefused(limits, refusal, count - taken - 1)
+    return { taken, refusal }
   }
   return { taken: count, refusal: null }
+}
+
+/** Counts further events that a limit refuses, for the metrics: single requests count, too. */
+function countRefused(
+  { tracker, browser, publishableKey }: TrackerLimits,
+  { reason }: Refusal,
+  count: number,
+): void {
+  const limit = [tracker, browser?.limit, publishableKey].find(
+    one => one && reason === describeRateLimited(one),
+  )
+  for (let counted = 0; counted < count; counted += 1) limit?.onRefused()
 }
 
 /**

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { it } from 'node:test'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
@@ -98,6 +99,50 @@ it('applies the rules for bodies to each event of a JSON batch', async test => {
   })
   assert.deepEqual(statusesOf(reply), [202, 400, 400, 422, 422, 202])
   assert.match(reply.body.results[3].message, /larger than 65536 bytes/)
+})
+
+it('reads every frame of a compressed body, or refuses it', async test => {
+  const service = await startTestService(test)
+  const text = (event: unknown) => Buffer.from(`${JSON.stringify(event)}\n`)
+  const [first, second] = purchases(2).map(text) as [Buffer, Buffer]
+  const post = (coding: string, ...parts: Buffer[]) =>
+    send(service, Buffer.concat(parts), { ...NDJSON, 'content-encoding': coding })
+  // Frames that a decoder skips (RFC 8878, section 3.1.2), and padding as of a tape.
+  const skipped = Buffer.from([0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 1, 2])
+  const padding = Buffer.alloc(512)
+  // Blank lines that shrink to a fifth.
+  const blank = randomBytes(600_000).map(byte => ' \t\n'.charCodeAt(byte % 3))
+  for (const [coding, compress] of [
+    ['gzip', gzipSync],
+    ['zstd', zstdCompressSync],
+  ] as const) {
+    const frames = [compress(first), compress(second)]
+    const half = compress(second).subarray(0, -3)
+    const large = compress(Buffer.concat([second, blank]))
+    assert.equal(statusesOf(await post(coding, ...frames)).length, 2, coding)
+    assert.equal(statusesOf(await post(coding, ...frames, padding)).length, 2, coding)
+    assert.equal(statusesOf(await post(coding, frames[0] as Buffer, padding, large)).length, 2)
+    assert.equal((await post(coding, ...frames, Buffer.from('rest'))).status, 400, coding)
+    assert.equal((await post(coding, ...frames, half)).status, 400, coding)
+    // Each is small enough, and both together are not.
+    assert.equal((await post(coding, large, large)).status, 413, coding)
+    assert.equal((await post(coding, padding)).status, 400, coding)
+  }
+  const zstd = zstdCompressSync(first)
+  assert.equal(statusesOf(await post('zstd', skipped, zstd, skipped)).length, 1)
+  assert.equal((await post('zstd', ...Array<Buffer>(201).fill(skipped), zstd)).status, 413)
+})
+
+it('refuses more events than a request may have, however many, and still reads all JSON', async test => {
+  const service = await startTestService(test)
+  const json = { 'content-type': 'application/json' }
+  const refused = await send(service, '1\n'.repeat(500_000), NDJSON)
+  assert.deepEqual([refused.status, Object.keys(refused.body.errors)], [422, ['events']])
+  assert.equal((await send(service, '1\n'.repeat(200), NDJSON)).body.results.length, 200)
+  const list = '1,'.repeat(400_000)
+  assert.equal((await send(service, `{"events":[${list}1]}`, json)).status, 422)
+  assert.equal((await send(service, `{"events":[${list}1]`, json)).status, 400)
+  assert.equal((await send(service, `{"events":[${list}1]} x`, json)).status, 400)
 })
 
 it('takes gzip and zstd, within limits of size and of ratio', async test => {

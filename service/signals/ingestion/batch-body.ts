@@ -40,8 +40,9 @@ export async function readBatch(received: ReceivedBatch): Promise<BatchEvent[]> 
   const validator = received.isOfPage ? pageBatchValidator : batchValidator
   validator.validate({ events: texts })
   const events: BatchEvent[] = []
-  for (const [index, text] of texts.entries()) {
-    if (index % EVENTS_PER_TURN === EVENTS_PER_TURN - 1) await nextTurn()
+  const turns = new EventTurns()
+  for (const text of texts) {
+    await turns.pass(text.length)
     const event = readEvent(text)
     const isMalformed = 'refusal' in event && event.refusal.message === NOT_JSON
     if (isMalformed && !isLines) throw event.refusal
@@ -50,20 +51,45 @@ export async function readBatch(received: ReceivedBatch): Promise<BatchEvent[]> 
   return events
 }
 
-/** After so many events others have a turn, so that single requests do not wait for a batch. */
-export const EVENTS_PER_TURN = 10
-export const nextTurn = () => new Promise(setImmediate)
+const EVENTS_PER_TURN = 10
+/** A single request has at most four times as many. */
+const BYTES_PER_TURN = BODY_BYTES_MAX / 4
+
+/** Others have a turn between some events, so that single requests do not wait for a batch. */
+export class EventTurns {
+  #events = 0
+  #bytes = 0
+
+  /** Call it before each event of a batch, with the size of the event. */
+  async pass(bytes: number): Promise<void> {
+    if (this.#events === EVENTS_PER_TURN || this.#bytes + bytes > BYTES_PER_TURN) {
+      this.#events = 0
+      this.#bytes = 0
+      await new Promise(setImmediate)
+    }
+    this.#events += 1
+    this.#bytes += bytes
+  }
+}
 
 const createBatchValidator = (maxItems: number) =>
   new Validator(Type.Object({ events: Type.Array(Type.Unknown(), { minItems: 1, maxItems }) }))
 const batchValidator = createBatchValidator(BATCH_EVENTS_MAX)
 const pageBatchValidator = createBatchValidator(PAGE_BATCH_EVENTS_MAX)
 
-type Decompress = (bytes: Buffer, limits: { maxOutputLength: number }) => Promise<Buffer>
+interface Decompressed {
+  buffer: Buffer
+  /** Counts the bytes that were read. */
+  engine: { bytesWritten: number }
+}
+type Decompress = (
+  bytes: Buffer,
+  options: { maxOutputLength: number; info: true },
+) => Promise<Decompressed>
 
 const DECOMPRESSORS: ReadonlyMap<string, Decompress> = new Map([
-  ['gzip', promisify(gunzip) as Decompress],
-  ['zstd', promisify(zstdDecompress) as Decompress],
+  ['gzip', promisify(gunzip) as unknown as Decompress],
+  ['zstd', promisify(zstdDecompress) as unknown as Decompress],
 ])
 
 /** Real batches shrink to a tenth, and a hundred events that are almost equal to a hundredth. */
@@ -82,9 +108,10 @@ async function decompress({ bytes, coding = 'identity' }: ReceivedBatch): Promis
     Math.max(BODY_BYTES_MAX, bytes.length * RATIO_MAX),
   )
   try {
-    return await run(bytes, { maxOutputLength })
+    return await decompressFrames(run, bytes, maxOutputLength)
   } catch (error) {
-    if ((error as { code?: unknown }).code !== 'ERR_BUFFER_TOO_LARGE') {
+    if (error instanceof Refusal) throw error
+    if ((error as { code?: unknown }).code !== TOO_LARGE_CODE) {
       throw new Refusal(400, `The body is not valid ${name}.`)
     }
     const message =
@@ -94,6 +121,31 @@ async function decompress({ bytes, coding = 'identity' }: ReceivedBatch): Promis
     throw new Refusal(413, message)
   }
 }
+
+/**
+ * A body may have several frames, one behind the other (RFC 8878, section 3.1). Node's zstd stops
+ * after the first one, and its gzip at padding: what is behind would be lost without a word.
+ */
+async function decompressFrames(run: Decompress, bytes: Buffer, max: number): Promise<Buffer> {
+  const frames: Buffer[] = []
+  let [start, size] = [0, 0]
+  while (start < bytes.length) {
+    if (frames.length === BATCH_EVENTS_MAX) throw new Refusal(413, TOO_MANY_FRAMES)
+    // Node takes no limit of 0, so the last byte is counted below.
+    const maxOutputLength = Math.max(max - size, 1)
+    const { buffer, engine } = await run(bytes.subarray(start), { maxOutputLength, info: true })
+    frames.push(buffer)
+    size += buffer.length
+    start += engine.bytesWritten
+    while (bytes[start] === PADDING) start += 1
+  }
+  if (size > max) throw Object.assign(new Error('too large'), { code: TOO_LARGE_CODE })
+  return Buffer.concat(frames)
+}
+
+const PADDING = 0
+const TOO_LARGE_CODE = 'ERR_BUFFER_TOO_LARGE'
+const TOO_MANY_FRAMES = `The body has more than ${BATCH_EVENTS_MAX} compressed frames; use one.`
 
 const TOO_LARGE = `The event is larger than ${BODY_BYTES_MAX} bytes; leave out optional data.`
 
@@ -121,10 +173,13 @@ const [COMMA, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x2c, 0x5b, 0
 const isSpace = (byte: number | undefined) =>
   byte === 0x20 || byte === LINE_FEED || byte === 0x0d || byte === 0x09
 
+/** So many events tell that there are too many. A body has room for a million. */
+const EVENTS_CUT_MAX = BATCH_EVENTS_MAX + 1
+
 /** One event a line; lines of white space are none. */
 function splitLines(bytes: Buffer): Buffer[] {
   const events: Buffer[] = []
-  for (let start = 0; start < bytes.length; ) {
+  for (let start = 0; start < bytes.length && events.length < EVENTS_CUT_MAX; ) {
     const found = bytes.indexOf(LINE_FEED, start)
     const end = found < 0 ? bytes.length : found
     const line = trim(bytes, start, end)
@@ -228,7 +283,7 @@ function cutList(bytes: Buffer, start: number): EventList | null {
     else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) depth -= 1
     const isEnd = depth === 0
     if (!isEnd && (depth !== 1 || byte !== COMMA)) continue
-    events.push(trim(bytes, from, at))
+    if (events.length < EVENTS_CUT_MAX) events.push(trim(bytes, from, at))
     if (isEnd) return { start, end: at, events }
     from = at + 1
   }

@@ -23,7 +23,7 @@ import {
   type SubmittingRequest,
   toAnswer,
 } from './accept-event.ts'
-import { type BatchEvent, EVENTS_PER_TURN, nextTurn, readBatch } from './batch-body.ts'
+import { type BatchEvent, EventTurns, readBatch } from './batch-body.ts'
 import { AnswerDeadline } from './group-commit.ts'
 
 export interface BatchContext extends AcceptanceContext {
@@ -151,8 +151,9 @@ class EventBatch {
       waiting = []
       await Promise.all(results)
     }
-    for (const [index, event] of events.entries()) {
-      if (index % EVENTS_PER_TURN === EVENTS_PER_TURN - 1) await nextTurn()
+    const turns = new EventTurns()
+    for (const event of events) {
+      await turns.pass(event.bytes)
       const prepared = await this.#prepare(event)
       const isWithdrawal = 'draft' in prepared && prepared.draft.eventName === 'consent_withdrawal'
       if (isWithdrawal) await commitWaiting()

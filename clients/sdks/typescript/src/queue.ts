@@ -14,6 +14,7 @@ import {
   prepareEvent,
   sendEvent,
 } from './event-submission.ts'
+import { Fifo } from './fifo.ts'
 import { createDeferred, type Result, sleep } from './request.ts'
 import type { Settings } from './settings.ts'
 
@@ -65,9 +66,9 @@ export class EventQueue {
   readonly #onOutcome: QueueOptions['onOutcome']
   readonly #controller = new AbortController()
   /** In the order of adding, as those in flight are when they start. */
-  #waiting = new Map<number, Entry>()
+  #waiting = new Fifo<Entry>()
   readonly #inFlight = new Map<number, Entry>()
-  readonly #settled = new Map<Outcome, number>()
+  #settled = new Fifo<{ outcome: Outcome; sequence: number }>()
   /** What a proxy refused together, by sequence number. */
   readonly #alone = new Set<number>()
   #requests = 0
@@ -107,7 +108,7 @@ export class EventQueue {
     const prepared = prepareEvent(event)
     if (this.size >= this.#capacity) throw new QueueFullError(this.#capacity)
     this.#added += 1
-    this.#waiting.set(this.#added, { ...prepared, sequence: this.#added })
+    this.#waiting.push({ ...prepared, sequence: this.#added })
     this.#start()
     return prepared.id
   }
@@ -137,9 +138,9 @@ export class EventQueue {
     while (this.size > 0 && !this.#controller.signal.aborted) await this.#change.promise
     timer.abort()
     await deadline
-    const pending = [...this.#inFlight.values(), ...this.#waiting.values()]
+    const pending = [...this.#inFlight.values(), ...this.#waiting]
     const left = pending.sort((one, other) => one.sequence - other.sequence).map(({ id }) => id)
-    this.#waiting.clear()
+    this.#waiting = new Fifo()
     this.#inFlight.clear()
     return { ...this.#take(this.#added), left }
   }
@@ -155,9 +156,14 @@ export class EventQueue {
   }
 
   #firstPending(): number {
-    let first = firstKey(this.#waiting)
+    let first = this.#firstWaiting
     for (const sequence of this.#inFlight.keys()) first = Math.min(first, sequence)
     return first
+  }
+
+  /** Infinity when no event waits. */
+  get #firstWaiting(): number {
+    return this.#waiting.first?.sequence ?? Number.POSITIVE_INFINITY
   }
 
   #sendNow(): void {
@@ -169,12 +175,12 @@ export class EventQueue {
   #start(): void {
     while (this.#requests < this.#concurrency && !this.#controller.signal.aborted) {
       const size = this.#settings.hasBatches ? this.#batchSize : 1
-      if (this.#waiting.size < size && firstKey(this.#waiting) > this.#due) break
+      if (this.#waiting.size < size && this.#firstWaiting > this.#due) break
       const entries = this.#takeEntries(size)
       if (entries.length === 0) break
       void this.#run(entries)
     }
-    const isWaiting = firstKey(this.#waiting) > this.#due && this.#waiting.size > 0
+    const isWaiting = this.#firstWaiting > this.#due && this.#waiting.size > 0
     if (isWaiting && !this.#controller.signal.aborted) {
       this.#timer ??= setTimeout(() => this.#stopTimer().#sendNow(), WAIT_MILLISECONDS)
     } else this.#stopTimer()
@@ -189,15 +195,15 @@ export class EventQueue {
   /** The events at the front that fit into a request. An event that needs its own is alone. */
   #takeEntries(size: number): Entry[] {
     const front: Entry[] = []
-    for (const entry of this.#waiting.values()) {
+    for (const entry of this.#waiting) {
       if (front.length === size || this.#alone.has(entry.sequence)) break
       front.push(entry)
     }
-    const [first] = this.#waiting.values()
+    const { first } = this.#waiting
     const count = countBatch(front, size)
     const entries = count > 0 ? front.slice(0, count) : first ? [first] : []
     for (const entry of entries) {
-      this.#waiting.delete(entry.sequence)
+      this.#waiting.shift()
       this.#alone.delete(entry.sequence)
       this.#inFlight.set(entry.sequence, entry)
     }
@@ -244,17 +250,15 @@ export class EventQueue {
       this.#alone.add(sequence)
       this.#inFlight.delete(sequence)
     }
-    const waiting = [...entries, ...this.#waiting.values()]
-    this.#waiting = new Map(waiting.map(entry => [entry.sequence, entry]))
+    this.#waiting = new Fifo([...entries, ...this.#waiting])
   }
 
   #settle(entry: Entry, outcome: Outcome): void {
     if (this.#controller.signal.aborted) return
     this.#inFlight.delete(entry.sequence)
-    this.#settled.set(outcome, entry.sequence)
+    this.#settled.push({ outcome, sequence: entry.sequence })
     if (this.#settled.size > this.#capacity) {
-      const [oldest] = this.#settled.keys()
-      if (oldest) this.#settled.delete(oldest)
+      this.#settled.shift()
       this.#omitted += 1
     }
     try {
@@ -272,19 +276,15 @@ export class EventQueue {
 
   /** The settled outcomes up to a sequence number, which no one has taken. */
   #take(last: number): FlushResult {
-    const taken = [...this.#settled].filter(([, sequence]) => sequence <= last)
-    for (const [outcome] of taken) this.#settled.delete(outcome)
-    const outcomes = taken.sort(([, one], [, other]) => one - other).map(([outcome]) => outcome)
+    const settled = [...this.#settled]
+    const taken = settled.filter(({ sequence }) => sequence <= last)
+    this.#settled = new Fifo(settled.filter(({ sequence }) => sequence > last))
+    taken.sort((one, other) => one.sequence - other.sequence)
+    const outcomes = taken.map(({ outcome }) => outcome)
     const omitted = this.#omitted
     this.#omitted = 0
     return { outcomes, omitted }
   }
-}
-
-/** Infinity for an empty map. */
-function firstKey(entries: ReadonlyMap<number, Entry>): number {
-  const [first = Number.POSITIVE_INFINITY] = entries.keys()
-  return first
 }
 
 function toOutcome({ id: event_id }: Entry, settlement: Settlement): Outcome {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -76,7 +76,8 @@ class QueueState:
         self._waiting: deque[Entry] = deque()
         self._in_flight: dict[int, Entry] = {}
         self._reporting: dict[int, Entry] = {}
-        self._settled: dict[int, Outcome] = {}
+        # A dict walks over what was deleted before its first entry.
+        self._settled: OrderedDict[int, Outcome] = OrderedDict()
         self._omitted = 0
 
     @property
@@ -159,7 +160,7 @@ class QueueState:
         self._reporting[entry.sequence] = self._in_flight.pop(entry.sequence)
         self._settled[entry.sequence] = outcome
         if len(self._settled) > self._capacity:
-            del self._settled[next(iter(self._settled))]
+            self._settled.popitem(last=False)
             self._omitted += 1
         return True
 
