@@ -68,6 +68,8 @@ function findAnchor(event: StoredEvent, parent: StoredEvent | null): OrderAnchor
   if (parent && parent.eventName !== REFUND) {
     return { ...unknown, purchase: parent, isNamed: true, orderId: orderOf(parent) }
   }
+  // Of another refund nothing was bought.
+  if (parent) return null
   if (parentId !== null) return { ...unknown, missingId: parentId }
   return orderId === null ? null : { ...unknown, orderId }
 }
