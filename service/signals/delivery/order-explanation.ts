@@ -65,8 +65,8 @@ export const RESTATEMENT_TEXTS: Record<RestatementReason, string> = {
     'a page sent the refund, and anyone can copy the key of a page. Send refunds with the ' +
     'tracker secret.',
   refund_without_order:
-    'the refund names its purchase neither by parent_event_id nor by order_id, or it names ' +
-    'another refund as its parent.',
+    'the refund names its purchase neither by parent_event_id nor by order_id. Another refund as ' +
+    'its parent does not count, and neither does an order_id with an identifier of a person.',
   purchase_unknown:
     'the purchase that it refunds was not stored within a day. A value for an unknown purchase ' +
     'would be a new conversion.',

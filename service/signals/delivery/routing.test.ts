@@ -119,6 +119,10 @@ it('names each invalid member of a routing', () => {
     ['filter.action_sources.0', { filter: { action_sources: ['fax'] } }],
     ['filter.minimum_value.currency', { filter: { minimum_value: { amount: '1' } } }],
     ['filter.minimum_value.amount', { filter: { minimum_value: { currency: 'EUR' } } }],
+    [
+      'filter.minimum_value.currency',
+      { filter: { minimum_value: { amount: '1', currency: 'XXQ' } } },
+    ],
     ['filter.minimum_value.amount', { filter: { minimum_value: { amount: 1, currency: 'EUR' } } }],
     ['filter.spaces.0', { filter: { spaces: ['browser'] } }],
     ['filter.test', { filter: { test: true } }],

@@ -54,7 +54,12 @@ describe('a refund that gives Google no new value', () => {
     {
       name: 'that names another refund as its parent, which is stored or comes later',
       changes: { ...of('10'), parent_event_id: 'refund-1' },
-      text: /it names another refund as its parent/,
+      text: /Another refund as its parent does not count/,
+    },
+    {
+      name: 'whose order ID is an email address, which a token replaces',
+      changes: { value_data: money('10', 'jane@example.com') },
+      text: /an order_id with an identifier of a person/,
     },
   ]) {
     it(`is one ${name}`, async test => {
