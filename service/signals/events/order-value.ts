@@ -55,7 +55,7 @@ function hasValue(
   return valueCurrency !== null && toUnits(amount, countDecimals(amount)) >= 0n
 }
 
-/** Null for an order whose purchase is not stored or has no value, of zero or more, with a currency. */
+/** Null without a stored purchase that has a currency and a value of zero or more. */
 export function computeOrderValue({
   purchase,
   refunds,
