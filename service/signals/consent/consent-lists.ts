@@ -243,7 +243,7 @@ function addUnlistedVendors(
   addOtherVendors(statements, place, { field, named: items.map(({ subject }) => subject.vendor) })
 }
 
-/** Refuses every vendor that is not named, and whoever has no name. */
+/** Refuses every vendor that is not named, and every receiver without a name. */
 export function addOtherVendors(
   { choices }: ConsentStatements,
   { source }: Place,

@@ -171,7 +171,7 @@ function explainTold(
         'their own there.'
 }
 
-/** Accepted is received; what became of it is known only with the result of the request. */
+/** Accepted is received; the result of the request says more, and comes later. */
 function resultSentences(result: ReturnType<typeof readResult> | null): string[] {
   if (!result?.receipt) return []
   switch (result.state) {
