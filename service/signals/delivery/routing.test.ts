@@ -72,7 +72,9 @@ it('selects nothing without an entry of the map where the platform needs one', (
   assert.equal(findUnselectedReason(routing, other, false), null)
 })
 
-const TARGETS = { conversionTargets: { label: 'conversion action', hint: '', pattern: '^\\d+$' } }
+const TARGETS = {
+  conversionTargets: { label: 'Actions', hint: 'Its number, not its name.', pattern: '^\\d+$' },
+}
 
 it('needs an entry of the map at a platform that knows other names, or not this one', () => {
   const hasNameFor = (name: string) => name === 'Purchase'
@@ -136,7 +138,9 @@ it('names each invalid member of a routing', () => {
       },
     )
   }
-  assert.throws(() => validateRouting({ event_names: { Purchase: 'sale' } }, TARGETS))
+  assert.throws(() => validateRouting({ event_names: { Purchase: 'sale' } }, TARGETS), {
+    message: 'A value of the event_names field is not valid. Its number, not its name.',
+  })
   assert.deepEqual(validateRouting({ event_names: { Purchase: '123' } }, TARGETS), {
     event_names: { Purchase: '123' },
   })

@@ -218,7 +218,7 @@ function checkRouting(
   for (const [name, target] of Object.entries(names)) {
     addNameErrors(errors, 'event_names', [name, target])
     if (!pattern || pattern.test(target)) continue
-    errors.add('event_names', `A value of the event_names field is no valid ${targets.label}.`)
+    errors.add('event_names', `A value of the event_names field is not valid. ${targets.hint}`)
   }
   addNameErrors(errors, 'filter.event_names', filter.event_names ?? [])
   const { minimum_value: minimum, ...rest } = filter
