@@ -8,6 +8,7 @@ export const REFUND_EFFECTS = [
   'other_currency',
   'no_currency',
   'of_page',
+  'no_purchase_value',
 ] as const
 export type RefundEffect = (typeof REFUND_EFFECTS)[number]
 
@@ -32,7 +33,9 @@ const OrderRefund = named(
       description:
         '`subtracted`: its value is subtracted. `whole`: it has no value, so everything is ' +
         'refunded. `other_currency`, `no_currency`: it is not subtracted, because amounts are ' +
-        'never converted. `of_page`: a publishable key sent it, so it changes nothing.',
+        'never converted. `of_page`: a publishable key sent it, so it changes nothing. ' +
+        '`no_purchase_value`: the purchase is not stored yet, or its value is missing or below ' +
+        'zero.',
     }),
   }),
 )
@@ -46,7 +49,9 @@ const OrderAtPlatform = named(
     value_currency: nullable(Type.String()),
     event_id: nullable(Type.String({ description: 'The purchase or the refund that told it.' })),
     is_net_value: Type.Boolean({ description: 'It is the net value of the order.' }),
-    explanation: Type.String({ description: 'What the platform was told, and why not more.' }),
+    explanation: Type.String({
+      description: 'What the platform was told, what it said about it later, and why not more.',
+    }),
   }),
 )
 

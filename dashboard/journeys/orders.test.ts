@@ -27,5 +27,5 @@ it('shows the order of an event: its net value, its changes, and what platforms 
   assert.match(text, /Meta \d+\s+100\.00 EUR\s+This platform cannot change the value/)
   await assertAccessible()
   await order.getByRole('link', { name: 'Refund' }).first().click()
-  await page.getByText('gave the purchase order-1001 a new value there: 79.50 EUR').waitFor()
+  await page.getByText('told a new value of the purchase order-1001: 79.50 EUR').waitFor()
 })

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import { it } from 'node:test'
 import { readAuditEntries } from '../../testing/fixtures/audit.ts'
 import { openDestination } from '../../testing/fixtures/dashboard.ts'
@@ -60,10 +61,11 @@ it('connects Google Ads with a key file, and with the members that it needs only
   const { owner, list } = await openDestination(service)
   const create = (body: object) =>
     owner.client.call('POST', list, { body: { type: 'google_ads', ...body } })
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 })
   const key = {
     type: 'service_account',
     client_email: 'sender@shop.iam.gserviceaccount.com',
-    private_key: '-----BEGIN PRIVATE KEY-----',
+    private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     token_uri: 'https://elsewhere.example/token',
   }
   const access_token = JSON.stringify(key)
@@ -77,6 +79,10 @@ it('connects Google Ads with a key file, and with the members that it needs only
   })
   const bare = await create({ config: { customer_id: '1112223334' }, access_token: 'ya29.token' })
   assert.deepEqual([bare.status, Object.keys(bare.body.errors)], [422, ['access_token']])
+  const cut = JSON.stringify({ ...key, private_key: key.private_key.slice(0, 400) })
+  const broken = await create({ config: { customer_id: '1112223334' }, access_token: cut })
+  assert.deepEqual([broken.status, Object.keys(broken.body.errors)], [422, ['access_token']])
+  assert.match(broken.body.message, /RSA, at least 2048 bits, PKCS#8/)
   const wrong = await create({ config: { merchant_id: '77' }, access_token })
   assert.deepEqual([wrong.status, Object.keys(wrong.body.errors)], [422, ['config.customer_id']])
 })

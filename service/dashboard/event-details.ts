@@ -72,6 +72,7 @@ export async function readEventDetails(
     order: orderView(event, {
       order: loaded.order,
       deliveries: loaded.orderDeliveries,
+      receipts: loaded.orderReceipts,
       platforms: context.platforms,
     }),
     deliveries,

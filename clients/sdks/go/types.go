@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 dd215dba0ef55fb24ec65c7159554c1fa80bc7c9f7475026533b21d9fa139cfb). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 43ea84a282fec55d6657467e255d4424699f751a44ed835391c40e7132d59a56). DO NOT EDIT.
 
 package signalbox
 
@@ -413,7 +413,8 @@ type OrderRefund struct {
 	ValueCurrency *string `json:"value_currency"`
 	// `subtracted`: its value is subtracted. `whole`: it has no value, so everything is refunded.
 	// `other_currency`, `no_currency`: it is not subtracted, because amounts are never converted.
-	// `of_page`: a publishable key sent it, so it changes nothing.
+	// `of_page`: a publishable key sent it, so it changes nothing. `no_purchase_value`: the purchase
+	// is not stored yet, or its value is missing or below zero.
 	Effect string `json:"effect"`
 }
 
@@ -428,7 +429,7 @@ type OrderAtPlatform struct {
 	EventID *string `json:"event_id"`
 	// It is the net value of the order.
 	IsNetValue bool `json:"is_net_value"`
-	// What the platform was told, and why not more.
+	// What the platform was told, what it said about it later, and why not more.
 	Explanation string `json:"explanation"`
 }
 

@@ -36,6 +36,7 @@ const EFFECTS: Record<RefundEffect, string> = {
   other_currency: 'not subtracted: another currency',
   no_currency: 'not subtracted: no currency',
   of_page: 'not subtracted: sent by a page',
+  no_purchase_value: 'not subtracted: no value of a purchase',
 }
 
 function Changes({ workspace, order }: { workspace: string; order: EventOrder }) {

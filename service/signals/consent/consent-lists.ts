@@ -14,7 +14,7 @@ import {
   toInside,
 } from './consent-place.ts'
 import type { ConsentStatements } from './consent-statement.ts'
-import { VENDOR_NAMES } from './consent-vocabulary.ts'
+import { UNNAMED_VENDOR, VENDOR_NAMES } from './consent-vocabulary.ts'
 import { isListOfConsents } from './consent-words.ts'
 import { isScalar } from './iab-codes.ts'
 
@@ -243,13 +243,13 @@ function addUnlistedVendors(
   addOtherVendors(statements, place, { field, named: items.map(({ subject }) => subject.vendor) })
 }
 
-/** Refuses every vendor that is not named. */
+/** Refuses every vendor that is not named, and every receiver without a name. */
 export function addOtherVendors(
   { choices }: ConsentStatements,
   { source }: Place,
   { field, named }: { field: string; named: (string | null)[] },
 ): void {
-  for (const vendor of VENDOR_NAMES) {
+  for (const vendor of [...VENDOR_NAMES, UNNAMED_VENDOR]) {
     if (named.includes(vendor)) continue
     const said = { source, field, subject: 'advertising', vendor } as const
     choices.push({ ...said, meaning: 'refused', isForm: false, why: 'words_denied' })

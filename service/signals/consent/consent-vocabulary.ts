@@ -270,6 +270,9 @@ export const SOCIAL_VENDORS: readonly string[] = [
 /** The vendors that consent platforms name. */
 export const VENDOR_NAMES: readonly string[] = Object.keys(VENDORS)
 
+/** Stands for each receiver that consent platforms have no name for. */
+export const UNNAMED_VENDOR = 'unnamed'
+
 /** The kinds of words that a name can have. */
 export const WORD_KINDS: ReadonlyMap<string, WordKind> = indexWords(WORDS)
 

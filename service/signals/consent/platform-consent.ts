@@ -16,7 +16,7 @@ import type {
   ConsentSubject,
   PlatformConsentNeeds,
 } from './consent-statement.ts'
-import { SOCIAL_VENDORS } from './consent-vocabulary.ts'
+import { SOCIAL_VENDORS, UNNAMED_VENDOR } from './consent-vocabulary.ts'
 import { decodeTcString } from './tc-string.ts'
 
 export interface SourceContext {
@@ -65,7 +65,7 @@ function isRelevant(
   { subject, vendor, meaning }: ConsentStatement,
   { vendor: own, isSocialMedia, tcfPurposes, personalization }: PlatformConsentNeeds,
 ): boolean {
-  if (vendor !== null && vendor !== own) return false
+  if (vendor !== null && vendor !== (own ?? UNNAMED_VENDOR)) return false
   if (subject === 'social_media') return isSocialMedia
   if (subject === 'ad_personalization' && meaning !== 'granted') {
     return personalization.refusal === 'refuses'

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { CONSENT_MOMENT } from '../../../testing/fixtures/consent-inputs.ts'
 import { ALL_NEEDS, META_NEEDS } from '../../../testing/fixtures/platform-needs.ts'
 import { buildTcString } from '../../../testing/fixtures/tc-string.ts'
+import { WEBHOOK_CONSENT_NEEDS } from '../platforms/webhook/client.ts'
 import type { ConsentInputs } from './consent-decision.ts'
 import { CONSENT_FORMS } from './consent-forms.ts'
 import { decideForPlatforms, isStoredPersonalized, toStoredDecision } from './platform-decisions.ts'
@@ -88,6 +89,28 @@ describe('decideForPlatforms', () => {
       assert.deepEqual(describePlatforms(members), decisions)
     })
   }
+
+  it('leaves out a receiver without a name where only named ones are accepted', () => {
+    const webhook = { name: 'webhook', consentNeeds: WEBHOOK_CONSENT_NEEDS }
+    const outcome = (members: Members) =>
+      decide(granted(members), [webhook]).platforms.get('webhook')?.outcome
+    for (const members of [
+      { integrations: { All: false, 'Google Ads': true } },
+      { integrations: { All: false } },
+      { axeptio_authorized_vendors: ',facebook_pixel,' },
+      { accepted_vendors: ['Facebook', 'Google Ads'] },
+    ]) {
+      assert.equal(outcome(members), 'withheld', JSON.stringify(members))
+    }
+    for (const members of [
+      { integrations: { All: true, 'Google Ads': false } },
+      { vendors: { rejected: ['Facebook', 'Google Ads'] } },
+      { vendors: { accepted: ['all'] } },
+      { vendors: { facebook: true, google: false } },
+    ]) {
+      assert.equal(outcome(members), 'granted', JSON.stringify(members))
+    }
+  })
 
   it('denies the event only where no platform of the tracker is left', () => {
     const refused = granted({ 'Facebook Pixel': false })

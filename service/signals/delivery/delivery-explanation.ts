@@ -14,7 +14,7 @@ import {
   prefixSentence,
   replacedSentence,
 } from './page-explanation.ts'
-import { explainReceipt } from './receipt-explanation.ts'
+import { explainReceipt, explainRest } from './receipt-explanation.ts'
 import type { UnselectedReason } from './routing.ts'
 import {
   type ExplanationContext,
@@ -65,7 +65,7 @@ function statusSentences(
         ...explainReceipt(delivery, context.receipts ?? []),
         ...restatementSentences(delivery, event, context),
         ...duplicateSentences(delivery, event, context),
-        'Nothing more happens.',
+        explainRest(delivery, context.receipts ?? []),
       ]
     case 'retrying':
       return [attemptsSentence(delivery), message, ...explainWaiting(delivery, event, context)]

@@ -37,7 +37,7 @@ export function purchaseWaitSentence(
   )
 }
 
-/** What an accepted refund did to the value of its order at the platform. */
+/** What an accepted refund told the platform. Accepted is received: the result may be open. */
 export function restatementSentences(
   { status, toldValue }: StoredDelivery,
   { eventName }: StoredEvent,
@@ -48,7 +48,7 @@ export function restatementSentences(
     const currency = order?.purchase?.valueCurrency ?? ''
     const id = order?.purchase ? ` ${order.purchase.eventId}` : ''
     return [
-      `It gave the purchase${id} a new value there: ${toldValue} ${currency}`.trim() +
+      `It told a new value of the purchase${id}: ${toldValue} ${currency}`.trim() +
         ', which is its value less the refunds that were stored by then.',
     ]
   }
@@ -64,7 +64,9 @@ export const RESTATEMENT_TEXTS: Record<RestatementReason, string> = {
   refund_of_page:
     'a page sent the refund, and anyone can copy the key of a page. Send refunds with the ' +
     'tracker secret.',
-  refund_without_order: 'the refund names its purchase neither by parent_event_id nor by order_id.',
+  refund_without_order:
+    'the refund names its purchase neither by parent_event_id nor by order_id. Another refund as ' +
+    'its parent does not count, and neither does an order_id with an identifier of a person.',
   purchase_unknown:
     'the purchase that it refunds was not stored within a day. A value for an unknown purchase ' +
     'would be a new conversion.',
@@ -74,7 +76,8 @@ export const RESTATEMENT_TEXTS: Record<RestatementReason, string> = {
   too_many_refunds: 'the order has more than 100 refunds, which are not added up.',
   value_not_changed:
     'it does not change the value of the order: the refund is zero or in another currency than ' +
-    'the purchase, or the purchase has no value with a currency. Amounts are never converted.',
+    'the purchase, or the purchase has no value above zero with a currency. Amounts are never ' +
+    'converted.',
   purchase_not_sent:
     'this destination was not sent the purchase, so there is no value to change. A value for an ' +
     'unknown purchase would be a new conversion.',

@@ -190,7 +190,10 @@ async function readReceipt(
   const budget = platform.requestBudget?.({ target, credential })
   const ofPlatform = budget && { ...budget, platform: platform.name }
   if (ofPlatform && (await requestBudgets.take(ofPlatform, at)) > 0) return 'no_request_left'
-  return platform.readReceipt({ target, accessToken }, receipt.receiptId)
+  const answer = await platform.readReceipt({ target, accessToken }, receipt.receiptId)
+  const isRefused = answer.kind === 'unavailable' && answer.cause === 'credential'
+  if (isRefused) platforms.accessTokens.forget(platform, credentialText)
+  return answer
 }
 
 interface FailedRequest {

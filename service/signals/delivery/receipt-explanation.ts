@@ -8,12 +8,32 @@ import type { StoredReceipt } from './receipt-store.ts'
  * never names an event, so an explanation does not either.
  */
 export function explainReceipt(
-  { attemptIds }: Pick<StoredDelivery, 'attemptIds'>,
+  delivery: Pick<StoredDelivery, 'attemptIds'>,
   receipts: readonly StoredReceipt[],
 ): string[] {
-  const receipt = receipts.findLast(({ id }) => attemptIds.includes(id))
+  const receipt = findLast(delivery, receipts)
   if (!receipt) return []
   return [`It was received in the request ${receipt.receiptId}.`, ...resultSentences(receipt)]
+}
+
+/** What happens next to an accepted delivery. */
+export function explainRest(
+  delivery: Pick<StoredDelivery, 'attemptIds'>,
+  receipts: readonly StoredReceipt[],
+): string {
+  const { state, nextPollAt } = findLast(delivery, receipts) ?? {}
+  if (state !== 'processing' || !nextPollAt) return 'Nothing more happens.'
+  return (
+    `The result is read at ${nextPollAt.toISOString()}: if the platform processed nothing of the ` +
+    'request, the event fails.'
+  )
+}
+
+function findLast(
+  { attemptIds }: Pick<StoredDelivery, 'attemptIds'>,
+  receipts: readonly StoredReceipt[],
+): StoredReceipt | undefined {
+  return receipts.findLast(({ id }) => attemptIds.includes(id))
 }
 
 function resultSentences(receipt: StoredReceipt): string[] {

@@ -122,7 +122,7 @@ it('accepts events whose platform answers later, and says what is known', async 
   const { scripted, service, poll, deliveryOf } = await startReceiving(test, 3)
   const accepted = await deliveryOf('event-1')
   assert.equal(accepted.status, 'accepted')
-  assert.match(accepted.explanation, /received in the request receipt-1.+not told the result/)
+  assert.match(accepted.explanation, /receipt-1.+not told .+ read at 2026-11-21T12:30.+ fails\.$/)
 
   service.clock.advance(29 * MINUTE)
   assert.deepEqual(await poll(), { settled: 0, waiting: 0, more: false })
@@ -148,7 +148,7 @@ it('accepts events whose platform answers later, and says what is known', async 
     explanation,
     /processed 2 of the 3 events of it \(1 EVENT_TOO_OLD\); it does not say which\./,
   )
-  assert.match(explanation, /It has warnings \(2 NO_CONSENT\)\./)
+  assert.match(explanation, /It has warnings \(2 NO_CONSENT\)\. Nothing more happens\./)
   service.clock.advance(DAY)
   await poll()
   assert.equal(scripted.receiptReads.length, 2, 'a final receipt is not read again')

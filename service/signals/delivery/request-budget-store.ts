@@ -86,8 +86,8 @@ const DAY = utcDay('$3::timestamptz')
 /**
  * A process whose clock is behind counts in the later window, up to five minutes. A window that is
  * further ahead was opened by a clock that was wrong, once or still: it would take the requests of
- * hours, so a new one begins. Clocks that stay so far apart have a limit each, and the platform's own
- * limit is left.
+ * hours, so a new one begins. Clocks that stay so far apart have a limit each, and the platform's
+ * own limit is left.
  */
 const IS_FAR_AHEAD = `budget.minute > excluded.minute + interval '5 minutes'`
 const USED_OF_MINUTE = `case when budget.minute >= excluded.minute and not ${IS_FAR_AHEAD}

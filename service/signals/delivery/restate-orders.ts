@@ -105,9 +105,7 @@ interface FoundDeliveries {
   others: readonly StoredDelivery[]
 }
 
-interface DecisionContext {
-  platform: Pick<Platform, 'restatesValues' | 'readReceipt'>
-  receipts: readonly StoredReceipt[]
+interface DecisionContext extends ResultContext {
   isTest: boolean
   at: Date
 }
@@ -135,7 +133,7 @@ function decideRestatement(
   if (order.otherPurchases.length > 0) return skip('several_purchases')
   if (order.hasMoreRefunds) return skip('too_many_refunds')
   const value = computeOrderValue(order)
-  if (value === null || !changesValue(event, value)) return skip('value_not_changed')
+  if (value === null || !changesValue(event, purchase, value)) return skip('value_not_changed')
   if (delivery === null || delivery.isTest !== context.isTest) return skip('purchase_not_sent')
   const { status } = delivery
   if (!isRecognized(status) || status === 'sent' || isMember(WAITING_STATUSES, status)) {
@@ -160,12 +158,16 @@ function decideRestatement(
   return { kind: 'send', purchase, value, hasIdPrefix: delivery.hasIdPrefix }
 }
 
-/** A refund in another currency, or of nothing, leaves the value as it was. */
-function changesValue(refund: StoredEvent, { currency, gross, net }: OrderValue): boolean {
-  const effect = findRefundEffect(refund, currency)
-  if (effect === 'whole') return !isSameAmount(gross, net)
+/** A refund in another currency, of nothing, or of a purchase of nothing leaves the value. */
+function changesValue(
+  refund: StoredEvent,
+  purchase: StoredEvent,
+  { gross, net }: OrderValue,
+): boolean {
+  if (isSameAmount(gross, net)) return false
+  const effect = findRefundEffect(refund, purchase)
   const isZero = refund.valueAmount !== null && isSameAmount(refund.valueAmount, '0')
-  return effect === 'subtracted' && !isZero
+  return effect === 'whole' || (effect === 'subtracted' && !isZero)
 }
 
 /** Null where the platform has confirmed that it knows the purchase. */
@@ -187,6 +189,11 @@ function decideByResult(
   }
 }
 
+interface ResultContext {
+  platform: Pick<Platform, 'restatesValues' | 'readReceipt'>
+  receipts: readonly StoredReceipt[]
+}
+
 interface PlatformResult {
   state: 'known' | 'processing' | 'failed' | 'unclear'
   receipt: StoredReceipt | null
@@ -197,9 +204,9 @@ interface PlatformResult {
  * where a part of a request failed, none of its events is known, unless the platform refused only
  * copies of what it had.
  */
-function readResult(
+export function readResult(
   { attemptIds, isTest }: StoredDelivery,
-  { platform, receipts }: DecisionContext,
+  { platform, receipts }: ResultContext,
 ): PlatformResult {
   // A platform without results says with its answer that it has the event, and keeps no test.
   if (isTest || platform.readReceipt === undefined) return { state: 'known', receipt: null }

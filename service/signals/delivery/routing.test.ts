@@ -72,7 +72,9 @@ it('selects nothing without an entry of the map where the platform needs one', (
   assert.equal(findUnselectedReason(routing, other, false), null)
 })
 
-const TARGETS = { conversionTargets: { label: 'conversion action', hint: '', pattern: '^\\d+$' } }
+const TARGETS = {
+  conversionTargets: { label: 'Actions', hint: 'Its number, not its name.', pattern: '^\\d+$' },
+}
 
 it('needs an entry of the map at a platform that knows other names, or not this one', () => {
   const hasNameFor = (name: string) => name === 'Purchase'
@@ -119,6 +121,10 @@ it('names each invalid member of a routing', () => {
     ['filter.action_sources.0', { filter: { action_sources: ['fax'] } }],
     ['filter.minimum_value.currency', { filter: { minimum_value: { amount: '1' } } }],
     ['filter.minimum_value.amount', { filter: { minimum_value: { currency: 'EUR' } } }],
+    [
+      'filter.minimum_value.currency',
+      { filter: { minimum_value: { amount: '1', currency: 'XXQ' } } },
+    ],
     ['filter.minimum_value.amount', { filter: { minimum_value: { amount: 1, currency: 'EUR' } } }],
     ['filter.spaces.0', { filter: { spaces: ['browser'] } }],
     ['filter.test', { filter: { test: true } }],
@@ -132,7 +138,9 @@ it('names each invalid member of a routing', () => {
       },
     )
   }
-  assert.throws(() => validateRouting({ event_names: { Purchase: 'sale' } }, TARGETS))
+  assert.throws(() => validateRouting({ event_names: { Purchase: 'sale' } }, TARGETS), {
+    message: 'A value of the event_names field is not valid. Its number, not its name.',
+  })
   assert.deepEqual(validateRouting({ event_names: { Purchase: '123' } }, TARGETS), {
     event_names: { Purchase: '123' },
   })

@@ -1,3 +1,4 @@
+import { isCurrencyCode } from '@signalbox/contract/currencies.ts'
 import type { ReasonOf, RestatementReason } from '@signalbox/contract/reasons.ts'
 import {
   DestinationRouting,
@@ -217,11 +218,16 @@ function checkRouting(
   for (const [name, target] of Object.entries(names)) {
     addNameErrors(errors, 'event_names', [name, target])
     if (!pattern || pattern.test(target)) continue
-    errors.add('event_names', `A value of the event_names field is no valid ${targets.label}.`)
+    errors.add('event_names', `A value of the event_names field is not valid. ${targets.hint}`)
   }
   addNameErrors(errors, 'filter.event_names', filter.event_names ?? [])
-  if (!errors.isEmpty) throw errors.toRefusal()
   const { minimum_value: minimum, ...rest } = filter
+  if (minimum && !isCurrencyCode(minimum.currency)) {
+    // No event has it, so nothing would ever be selected.
+    const field = 'filter.minimum_value.currency'
+    errors.add(field, `The ${field} field must be an ISO 4217 currency that is in use.`)
+  }
+  if (!errors.isEmpty) throw errors.toRefusal()
   const stored: RoutingFilter = {
     ...rest,
     ...(minimum && { minimum_value: { ...minimum, currency: minimum.currency.toUpperCase() } }),

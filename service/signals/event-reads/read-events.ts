@@ -105,6 +105,8 @@ export interface LoadedEvent {
   order: Order | null
   /** Of the purchase and the refunds of the order. */
   orderDeliveries: StoredDelivery[]
+  /** Of the last request of each of them. */
+  orderReceipts: StoredReceipt[]
 }
 
 /** Throws a 404 refusal when the tracker has no such event, even if another tracker has one. */
@@ -133,14 +135,16 @@ export async function loadEvent(
   const ofOrder = [order?.purchase ?? [], order?.refunds ?? []].flat()
   const orderDeliveries =
     ofOrder.length === 0 ? [] : await findDeliveries(database, trackerId, ofOrder)
+  const lastAttempts = orderDeliveries.flatMap(({ attemptIds }) => attemptIds.slice(-1))
+  const orderReceipts = await findReceipts(database, trackerId, lastAttempts)
   const isWithdrawn = deliveries.some(({ statusReason }) => statusReason === 'withdrawn_by_page')
   const visitorId = (isWithdrawn && event.payload?.visitorId?.trim()) || null
   // None where only identifiers of the event are withdrawn.
   const pageWithdrawals =
     visitorId === null ? [] : await findPageWithdrawals(database, { trackerId, visitorId })
   const parent = parents.get(event) ?? null
-  const related = { parent, children, pageWithdrawals, matches, order, orderDeliveries }
-  return { event, deliveries, attempts, receipts, ...related }
+  const related = { parent, children, pageWithdrawals, matches, order }
+  return { event, deliveries, attempts, receipts, ...related, orderDeliveries, orderReceipts }
 }
 
 /** getEvent: an event with its parent, its children and the outcomes of its deliveries. */
@@ -162,6 +166,7 @@ export async function readEvent(
     order: orderView(event, {
       order: others.order,
       deliveries: others.orderDeliveries,
+      receipts: others.orderReceipts,
       platforms,
     }),
     deliveries: deliveries.map((delivery, index) => ({

@@ -3,6 +3,7 @@ import { arrayLiteral } from '../../runtime/db/sql-fragments.ts'
 import { type EventRef, eventRefKey, isOfPage } from './event-columns.ts'
 import { type EventSpace, PURCHASE, REFUND, SPACE_NUMBERS } from './event-record.ts'
 import { findEventsById, findEventsByRef, type StoredEvent } from './event-store.ts'
+import { holdsToken } from './free-text.ts'
 import type { Order } from './order-value.ts'
 import { orderDigest, refundDigest } from './page-match-store.ts'
 
@@ -68,8 +69,10 @@ function findAnchor(event: StoredEvent, parent: StoredEvent | null): OrderAnchor
   if (parent && parent.eventName !== REFUND) {
     return { ...unknown, purchase: parent, isNamed: true, orderId: orderOf(parent) }
   }
+  // With another refund nothing was bought, and no event has the order ID of a token.
+  if (parent) return null
   if (parentId !== null) return { ...unknown, missingId: parentId }
-  return orderId === null ? null : { ...unknown, orderId }
+  return orderId === null || holdsToken(orderId) ? null : { ...unknown, orderId }
 }
 
 /** Refunds by order ID are of purchases: other events of an order do not carry its value. */

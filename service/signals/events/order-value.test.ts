@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { computeOrderValue, isSameAmount } from './order-value.ts'
+import { computeOrderValue, findRefundEffect, isSameAmount } from './order-value.ts'
 
 const SECRET = 0
 const PAGE = 1
@@ -45,10 +45,16 @@ describe('the net value of an order', () => {
     it(name, () => assert.deepEqual(net[0], net[1]))
   }
 
-  it('is unknown without a purchase, its value or its currency', () => {
-    for (const purchase of [null, valued(null), valued('1', null)]) {
-      assert.equal(computeOrderValue({ purchase, refunds: [valued('1')] }), null)
+  it('is unknown without a purchase, its currency or a value that is not below zero', () => {
+    for (const purchase of [null, valued(null), valued('1', null), valued('-5'), valued('-0.01')]) {
+      assert.equal(computeOrderValue({ purchase, refunds: [] }), null)
+      for (const refund of [valued('1'), valued(null, null), valued('1', 'USD')]) {
+        assert.equal(computeOrderValue({ purchase, refunds: [refund] }), null)
+        assert.equal(findRefundEffect(refund, purchase), 'no_purchase_value')
+      }
+      assert.equal(findRefundEffect(valued('1', 'EUR', PAGE), purchase), 'of_page')
     }
+    assert.deepEqual(netOf('-0.00'), ['0.00', '0.00', false])
   })
 
   it('is exact, and the same in any order of the refunds', () => {

@@ -16,6 +16,7 @@ export interface Order {
 
 /*
  * What a refund does to the value of its order:
+ * - no_purchase_value: there is nothing to subtract from, or not yet.
  * - subtracted: its value, without its sign, is subtracted.
  * - whole: it has no value, so everything is refunded.
  * - other_currency, no_currency: amounts are never converted, and a currency is never guessed.
@@ -36,15 +37,25 @@ type Valued = Pick<StoredEvent, 'valueAmount' | 'valueCurrency' | 'space'>
 
 export function findRefundEffect(
   { valueAmount, valueCurrency, space }: Valued,
-  currency: string | null,
+  purchase: Valued | null,
 ): RefundEffect {
   if (isOfPage({ space })) return 'of_page'
+  if (!hasValue(purchase)) return 'no_purchase_value'
   if (valueAmount === null) return 'whole'
   if (valueCurrency === null) return 'no_currency'
-  return valueCurrency === currency ? 'subtracted' : 'other_currency'
+  return valueCurrency === purchase.valueCurrency ? 'subtracted' : 'other_currency'
 }
 
-/** Null for an order whose purchase is not stored or has no value with a currency. */
+/** Something below zero was not bought, so no refund can be subtracted from it. */
+function hasValue(
+  purchase: Valued | null,
+): purchase is Valued & { valueAmount: string; valueCurrency: string } {
+  if (purchase === null || purchase.valueAmount === null) return false
+  const { valueAmount: amount, valueCurrency } = purchase
+  return valueCurrency !== null && toUnits(amount, countDecimals(amount)) >= 0n
+}
+
+/** Null without a stored purchase that has a currency and a value of zero or more. */
 export function computeOrderValue({
   purchase,
   refunds,
@@ -52,9 +63,9 @@ export function computeOrderValue({
   purchase: Valued | null
   refunds: readonly Valued[]
 }): OrderValue | null {
-  if (!purchase || purchase.valueAmount === null || purchase.valueCurrency === null) return null
+  if (!hasValue(purchase)) return null
   const { valueAmount: gross, valueCurrency: currency } = purchase
-  const effects = refunds.map(refund => findRefundEffect(refund, currency))
+  const effects = refunds.map(refund => findRefundEffect(refund, purchase))
   const amounts = refunds
     .filter((_, index) => effects[index] === 'subtracted')
     .map(({ valueAmount }) => valueAmount as string)
@@ -69,7 +80,7 @@ export function computeOrderValue({
     gross,
     refunded: formatUnits(refunded, digits),
     net: formatUnits(net, digits),
-    isBeyondValue: refunded > absolute(whole),
+    isBeyondValue: refunded > whole,
   }
 }
 

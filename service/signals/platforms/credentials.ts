@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, createPrivateKey } from 'node:crypto'
 import { isObject, parseJsonObject } from '../../runtime/util/is-object.ts'
 import { isPlatformToken } from '../../runtime/util/sealed-credential.ts'
 
@@ -117,15 +117,34 @@ export function parseCredentialInput(
   const text = input.trim()
   const isJson = text.startsWith('{')
   const isValid = isJson ? text.length <= CREDENTIAL_CHARACTERS_MAX : isPlatformToken(text)
-  if (isValid && readCredential({ credentialForms }, text)) return { text }
+  const credential = isValid ? readCredential({ credentialForms }, text) : null
+  if (credential !== null && canSign(credential)) return { text }
   const kinds = credentialForms.map(({ kind }) => CREDENTIAL_REQUIREMENTS[kind])
   return { problem: `must contain only ${kinds.join(', or ')}` }
+}
+
+const RS256_BITS_MIN = 2_048
+
+/** Whether a key can sign: one that cannot would pause its destination with the first event. */
+function canSign(credential: Credential): boolean {
+  if (credential.kind !== 'service_account_key') return true
+  const { privateKey } = credential
+  if (!privateKey.trimStart().startsWith('-----BEGIN PRIVATE KEY-----')) return false
+  try {
+    const { asymmetricKeyType, asymmetricKeyDetails } = createPrivateKey(privateKey)
+    const bits = asymmetricKeyDetails?.modulusLength ?? 0
+    return asymmetricKeyType === 'rsa' && bits >= RS256_BITS_MIN
+  } catch {
+    return false
+  }
 }
 
 /** Completes "The field must contain only ...". */
 const CREDENTIAL_REQUIREMENTS: Record<CredentialKind, string> = {
   bearer_token: 'the token, 1 to 2,000 printable ASCII characters without spaces',
-  service_account_key: 'the JSON key file of a service account',
+  service_account_key:
+    'the JSON key file of a service account, whose private_key is an RSA key of at least ' +
+    '2048 bits in PKCS#8',
   refresh_token:
     'a JSON object with kind "refresh_token", client_id, client_secret and refresh_token',
 }
@@ -155,7 +174,9 @@ function guessKind(text: string): CredentialKind {
 
 const FORM_REQUIREMENTS: Record<CredentialKind, string> = {
   bearer_token: 'one text of at most 2,000 letters, digits and signs, without spaces',
-  service_account_key: 'the whole JSON key file, with its client_email and private_key',
+  service_account_key:
+    'the whole JSON key file as Google made it, with its client_email and its private_key (RSA, ' +
+    'at least 2048 bits, PKCS#8)',
   refresh_token:
     'entered with its client ID and client secret, 8,000 characters in all (in JSON: kind ' +
     '"refresh_token", client_id, client_secret, refresh_token)',

@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 dd215dba0ef55fb24ec65c7159554c1fa80bc7c9f7475026533b21d9fa139cfb). Do not edit.
+// Generated from the contract 0.5.0 (sha256 43ea84a282fec55d6657467e255d4424699f751a44ed835391c40e7132d59a56). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
@@ -397,9 +397,10 @@ export interface OrderRefund {
   /**
    * `subtracted`: its value is subtracted. `whole`: it has no value, so everything is refunded.
    * `other_currency`, `no_currency`: it is not subtracted, because amounts are never converted.
-   * `of_page`: a publishable key sent it, so it changes nothing.
+   * `of_page`: a publishable key sent it, so it changes nothing. `no_purchase_value`: the purchase
+   * is not stored yet, or its value is missing or below zero.
    */
-  effect: 'subtracted' | 'whole' | 'other_currency' | 'no_currency' | 'of_page' | (string & {})
+  effect: 'subtracted' | 'whole' | 'other_currency' | 'no_currency' | 'of_page' | 'no_purchase_value' | (string & {})
 }
 
 export interface OrderAtPlatform {
@@ -415,7 +416,7 @@ export interface OrderAtPlatform {
   event_id: string | null
   /** It is the net value of the order. */
   is_net_value: boolean
-  /** What the platform was told, and why not more. */
+  /** What the platform was told, what it said about it later, and why not more. */
   explanation: string
 }
 

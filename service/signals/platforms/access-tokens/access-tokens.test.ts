@@ -15,6 +15,7 @@ import { startTestService, type TestService } from '../../../../testing/fixtures
 import { readStoredText } from '../../../../testing/fixtures/stored-text.ts'
 import { TestClock } from '../../../../testing/fixtures/test-clock.ts'
 import { setCredential } from '../../delivery/credential-store.ts'
+import { describeCredentialProblem, parseCredentialInput } from '../credentials.ts'
 import { AccessTokens } from './client.ts'
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 })
@@ -143,6 +144,38 @@ it('does not take a key that is none, or a kind that the platform does not take'
     assert.equal(answer.outcome, 'auth', text)
     assert.ok(!JSON.stringify(answer).includes('hidden-key'))
   }
+})
+
+it('takes no key at entry that cannot sign, and does not repeat it', () => {
+  const platform = {
+    credentialForms: KINDS.map(kind => ({ kind, label: 'credential', hint: 'See the console.' })),
+  }
+  const pem = (type: 'pkcs1' | 'pkcs8', bits: number) =>
+    generateKeyPairSync('rsa', { modulusLength: bits })
+      .privateKey.export({ type, format: 'pem' })
+      .toString()
+  const curve = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
+  const withKey = (key: string) => JSON.stringify({ ...JSON.parse(KEY_FILE), private_key: key })
+  for (const [name, key] of Object.entries({
+    'no PEM': 'hidden-key-'.repeat(8),
+    'a broken PEM': PRIVATE_KEY.replace(/\n.{60}/, '\nbroken'),
+    'line breaks as two characters': PRIVATE_KEY.replaceAll('\n', '\\n'),
+    '1024 bits': pem('pkcs8', 1_024),
+    PKCS1: pem('pkcs1', 2_048),
+    'a curve': curve.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    'the public key': createPublicKey(privateKey)
+      .export({ type: 'spki', format: 'pem' })
+      .toString(),
+  })) {
+    const text = withKey(key)
+    const read = parseCredentialInput(platform, text)
+    assert.ok('problem' in read, name)
+    const said = `${read.problem} ${describeCredentialProblem(platform, text)}`
+    assert.match(said, /2048 bits/)
+    assert.ok(!said.includes(key.slice(-60, -30)), name)
+  }
+  const text = withKey(PRIVATE_KEY)
+  assert.deepEqual(parseCredentialInput(platform, ` ${text}\n`), { text })
 })
 
 it('delivers with minted tokens, pauses when they are refused, and leaks nothing', async test => {

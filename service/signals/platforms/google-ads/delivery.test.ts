@@ -10,6 +10,7 @@ import { startTestService, type TestService } from '../../../../testing/fixtures
 import {
   configureGoogle,
   listGoogleReceipts,
+  revokeToken,
   scriptGoogleFaults,
 } from '../../../../testing/fixtures/simulator.ts'
 import { readStoredText } from '../../../../testing/fixtures/stored-text.ts'
@@ -247,6 +248,29 @@ it('sends as a service account, with a token that its key is good for', async te
   for (const secret of [KEY_FILE.slice(120, 180), 'ya29.', 'token_uri'])
     assert.ok(!stored.includes(secret.toLowerCase()), secret)
   assert.ok(!service.logged().includes('ya29.'))
+})
+
+it('reads results with a new token once Google has refused the one before', async test => {
+  const client = { client_id: 'client', client_secret: 'client-secret' }
+  const credential = JSON.stringify({ kind: 'refresh_token', ...client, refresh_token: 'a-token' })
+  const { service } = await startWithGoogle(test, credential)
+  const { delivery, clock, simulatorUrl } = service
+  await configureGoogle(simulatorUrl, { processing_seconds: 0 })
+  for (const event_id of ['first', 'second']) {
+    await service.submit(samplePurchase({ event_id, value_data: undefined }))
+    await service.deliver()
+    clock.advance(60)
+  }
+  const platform = delivery.platforms.find('google_ads')
+  assert.ok(platform)
+  const minted = await delivery.platforms.accessTokens.find(platform, credential)
+  assert.ok(minted.kind === 'token')
+  await revokeToken(simulatorUrl, minted.accessToken)
+  const poll = () => pollReceipts(delivery, { now: clock.now() })
+  clock.advance(1_800 - 120)
+  assert.deepEqual(await poll(), { settled: 0, waiting: 1, more: false })
+  clock.advance(60)
+  assert.deepEqual(await poll(), { settled: 1, waiting: 0, more: false })
 })
 
 it('pauses the destination of a service account that Google does not know', async test => {

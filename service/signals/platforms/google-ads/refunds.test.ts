@@ -37,7 +37,7 @@ describe('a refund of a purchase that Google knows', () => {
     )
     const { status, explanation } = await shop.read('refund-1')
     assert.equal(status, 'accepted')
-    assert.match(explanation, /gave the purchase order-1001 a new value there: 79\.50 EUR/)
+    assert.match(explanation, /told a new value of the purchase order-1001: 79\.50 EUR/)
     const { body } = await shop.service.read('refund-1')
     const meta = body.deliveries.find((one: { destination_id: string }) => {
       return one.destination_id !== shop.destinationId
@@ -84,6 +84,36 @@ describe('a refund of a purchase that Google knows', () => {
     assert.deepEqual(await shop.told(), [100])
     for (let hour = 0; hour < 9; hour += 1) await shop.turn(HOUR)
     assert.deepEqual(await shop.values(), { 1001: '95.00 EUR' })
+  })
+
+  it('is not said to be known before the result, or after one of a part', async test => {
+    const shop = await startGoogleShop(test)
+    const explainOrder = async () => {
+      const { body } = await shop.service.read('order-1001')
+      const { platforms } = body.order as { platforms: { platform: string; explanation: string }[] }
+      return platforms.find(({ platform }) => platform === 'google_ads')?.explanation
+    }
+    const isNet = 'The last value that the platform accepted is the net value.'
+    const isOpen = 'It has not told the result of that request yet.'
+    await shop.buy()
+    await shop.buy({ event_id: 'order-2', value_data: money('7.00', 'other') })
+    await shop.turn()
+    assert.equal(await explainOrder(), `${isNet} ${isOpen}`)
+    await shop.turn(31 * MINUTE)
+    assert.equal(await explainOrder(), isNet)
+
+    const errors = [{ transaction_id: '1001', reason: 'INVALID_GCLID' }]
+    await configureGoogle(shop.service.simulatorUrl, { errors })
+    await shop.refund('refund-1', of('10'))
+    await shop.refund('refund-2', { value_data: money('1', 'other') })
+    await shop.turn(MINUTE)
+    assert.equal(await explainOrder(), `${isNet} ${isOpen}`)
+    await shop.turn(31 * MINUTE)
+    assert.deepEqual(await shop.values(), { 1001: '100.00 EUR', other: '6.00 EUR' })
+    const explanation = (await explainOrder()) ?? ''
+    assert.match(explanation, /It did not say that it processed that value: it told no result/)
+    const { explanation: ofRefund } = await shop.read('refund-1')
+    assert.match(ofRefund, /processed 1 of the 2 events .* told a new value of the purchase/)
   })
 
   it('adds up several refunds, and ends with the last net value', async test => {

@@ -51,11 +51,36 @@ describe('a refund that gives Google no new value', () => {
       changes: { value_data: money('10') },
       text: /names its purchase neither by parent_event_id nor by order_id/,
     },
+    {
+      name: 'that names another refund as its parent, which is stored or comes later',
+      changes: { ...of('10'), parent_event_id: 'refund-1' },
+      text: /Another refund as its parent does not count/,
+    },
+    {
+      name: 'whose order ID is an email address, which a token replaces',
+      changes: { value_data: money('10', 'jane@example.com') },
+      text: /an order_id with an identifier of a person/,
+    },
   ]) {
     it(`is one ${name}`, async test => {
       const { told, status, explanation } = await refuse(test, { changes })
       assert.deepEqual([told, status], [[100], 'skipped:not_selected'])
       assert.match(explanation, text)
+    })
+  }
+
+  for (const value of ['0', '-5.00']) {
+    it(`is one of a purchase of ${value} EUR, which has nothing to refund`, async test => {
+      const { shop, told, status, explanation } = await refuse(test, {
+        prepare: own => own.buy({ value_data: money(value, '1001') }),
+      })
+      assert.deepEqual([told, status], [[Number(value)], 'skipped:not_selected'])
+      assert.match(explanation, /no value above zero/)
+      const { order } = (await shop.service.read('order-1001')).body
+      const isNegative = value !== '0'
+      assert.equal(order.net_value, isNegative ? null : '0')
+      assert.equal(order.refunds[0].effect, isNegative ? 'no_purchase_value' : 'subtracted')
+      if (isNegative) assert.match(order.explanation, /^The purchase has a value below zero, so/)
     })
   }
 

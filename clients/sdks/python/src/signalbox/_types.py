@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 dd215dba0ef55fb24ec65c7159554c1fa80bc7c9f7475026533b21d9fa139cfb). Do not edit.
+# Generated from the contract 0.5.0 (sha256 43ea84a282fec55d6657467e255d4424699f751a44ed835391c40e7132d59a56). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 
@@ -333,7 +333,9 @@ class OrderRefund(TypedDict):
     effect: str
     """`subtracted`: its value is subtracted. `whole`: it has no value, so everything is
     refunded. `other_currency`, `no_currency`: it is not subtracted, because amounts are
-    never converted. `of_page`: a publishable key sent it, so it changes nothing."""
+    never converted. `of_page`: a publishable key sent it, so it changes nothing.
+    `no_purchase_value`: the purchase is not stored yet, or its value is missing or below
+    zero."""
 
 
 class OrderAtPlatform(TypedDict):
@@ -349,7 +351,7 @@ class OrderAtPlatform(TypedDict):
     is_net_value: bool
     """It is the net value of the order."""
     explanation: str
-    """What the platform was told, and why not more."""
+    """What the platform was told, what it said about it later, and why not more."""
 
 
 class EventOrder(TypedDict):
