@@ -47,7 +47,7 @@ function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
 }
 
 async function createContext({ isQuiet = false } = {}): Promise<RoleContext> {
-  const { PLATFORM_SETTINGS } = await import('./signals/platforms/registry.ts')
+  const { PLATFORM_SETTINGS } = await import('./signals/platforms/plug-ins.ts')
   const settings = readSettings(process.env, PLATFORM_SETTINGS)
   const logger = createLogger(settings.logLevel, await openLogStream(settings.logFormat))
   if (!isQuiet) for (const warning of settings.warnings) logger.warn(warning)

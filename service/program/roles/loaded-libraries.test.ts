@@ -23,6 +23,23 @@ for (const entry of ['run-all.ts', 'run-serve.ts', 'run-deliver.ts', 'http-worke
   })
 }
 
+it('the main thread of serve loads the settings of all platforms, and no client', () => {
+  const main = join(import.meta.dirname, '../../main.ts')
+  const plugIns = join(import.meta.dirname, '../../signals/platforms/plug-ins.ts')
+  const entries = [main, plugIns, ...['command-line.ts', 'run-serve.ts'].map(besideThis)]
+  const files = new Set(entries.flatMap(entry => [...followImports(entry).files]))
+  const ofPlatforms = [...files].flatMap(file => /\/platforms\/(.*\/.*)$/.exec(file)?.[1] ?? [])
+  assert.ok(ofPlatforms.includes('meta/settings.ts'))
+  assert.deepEqual(
+    ofPlatforms.filter(file => !file.endsWith('/settings.ts')),
+    [],
+  )
+})
+
+function besideThis(name: string): string {
+  return join(import.meta.dirname, name)
+}
+
 /** What Node loads with a file: neither type imports nor `import()`. */
 function followImports(entry: string): { files: Set<string>; packages: Set<string> } {
   const files = new Set([entry])
