@@ -22,7 +22,7 @@ let isFatal = false
 
 // The roles are loaded after this, some of them by threads and processes.
 enableCodeCache()
-process.env.NODE_COMPILE_CACHE ??= CODE_CACHE_FOLDER
+if (CODE_CACHE_FOLDER !== null) process.env.NODE_COMPILE_CACHE ??= CODE_CACHE_FOLDER
 useBundledLibraries()
 const { formatFailure, runCommandLine } = await import('./program/roles/command-line.ts')
 await runCommandLine(process.argv.slice(2), {
