@@ -5,7 +5,7 @@ import type { Metafile } from 'esbuild'
 const LIBRARIES = join(import.meta.dirname, '../../node_modules')
 
 /** The license of every library in a bundle, as most licenses ask. */
-export function collectLicenses({ inputs }: Metafile): string {
+export function collectLicenses({ inputs }: Pick<Metafile, 'inputs'>): string {
   const libraries = Object.keys(inputs).flatMap(
     path => /(?<=(^|\/)node_modules\/)(@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? [],
   )

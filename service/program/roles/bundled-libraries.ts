@@ -18,6 +18,7 @@ export const BUNDLED_LIBRARIES = [
   'jose',
   'libphonenumber-js/core',
   'libphonenumber-js/min',
+  'prom-client',
 ]
 
 /** `npm ci` writes it (`deploy/package/bundle-libraries.ts`); the npm package comes with one. */
