@@ -8,7 +8,7 @@ import { parseAllDocuments } from 'yaml'
 import { runCommandLine } from '../service/program/roles/command-line.ts'
 import { readSettings } from '../service/runtime/settings/read-settings.ts'
 import { listSettings, type Settings } from '../service/runtime/settings/settings.ts'
-import { PLATFORM_SETTINGS } from '../service/signals/platforms/registry.ts'
+import { PLATFORM_SETTINGS } from '../service/signals/platforms/plug-ins.ts'
 
 export const ROOT = join(import.meta.dirname, '..')
 export const { version: VERSION, dependencies: DEPENDENCIES } = JSON.parse(

@@ -22,7 +22,7 @@ let isFatal = false
 
 // The roles are loaded after this, some of them by threads and processes.
 enableCodeCache()
-process.env.NODE_COMPILE_CACHE ??= CODE_CACHE_FOLDER
+if (CODE_CACHE_FOLDER !== null) process.env.NODE_COMPILE_CACHE ??= CODE_CACHE_FOLDER
 useBundledLibraries()
 const { formatFailure, runCommandLine } = await import('./program/roles/command-line.ts')
 await runCommandLine(process.argv.slice(2), {
@@ -47,7 +47,7 @@ function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
 }
 
 async function createContext({ isQuiet = false } = {}): Promise<RoleContext> {
-  const { PLATFORM_SETTINGS } = await import('./signals/platforms/registry.ts')
+  const { PLATFORM_SETTINGS } = await import('./signals/platforms/plug-ins.ts')
   const settings = readSettings(process.env, PLATFORM_SETTINGS)
   const logger = createLogger(settings.logLevel, await openLogStream(settings.logFormat))
   if (!isQuiet) for (const warning of settings.warnings) logger.warn(warning)

@@ -1,7 +1,8 @@
-import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { buildSync, type Metafile } from 'esbuild'
+import { buildSync } from 'esbuild'
 import { DISTRIBUTIONS, describeSource } from '../../deploy/release/distributions.ts'
+import { collectLicenses } from '../../deploy/release/library-licenses.ts'
 
 const SOURCE = import.meta.dirname
 const ROOT = join(SOURCE, '../..')
@@ -52,24 +53,6 @@ function manifest() {
     files: ['dist', 'CHANGELOG.md', 'THIRD-PARTY-LICENSES'],
     dependencies: { [DISTRIBUTIONS.typescript]: version },
   }
-}
-
-/** The license of every library in the bundle, as most licenses ask. */
-function collectLicenses({ inputs }: Metafile): string {
-  const libraries = Object.keys(inputs).flatMap(
-    path => /(?<=(^|\/)node_modules\/)(@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? [],
-  )
-  return [...new Set(libraries)].sort().map(describeLibrary).join('\n\n')
-}
-
-function describeLibrary(library: string): string {
-  const path = join(ROOT, 'node_modules', library)
-  const { name, version, license } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
-  const file = ['LICENSE', 'LICENSE.md', 'LICENSE.txt', 'license'].find(each =>
-    existsSync(join(path, each)),
-  )
-  const text = file ? readFileSync(join(path, file), 'utf8').trim() : ''
-  return `${name} ${version} (${license})\n${'='.repeat(72)}\n${text}\n`
 }
 
 if (import.meta.main) buildPackage(process.argv[2] ?? join(SOURCE, 'package'))

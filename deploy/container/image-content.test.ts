@@ -13,7 +13,9 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { it } from 'node:test'
+import { pathToFileURL } from 'node:url'
 import { findFreePort } from '@signalbox/embedded-postgres/free-port.ts'
+import { BUNDLED_LIBRARIES } from '../../service/program/roles/bundled-libraries.ts'
 import { createDatabaseFromTemplate } from '../../testing/fixtures/database.ts'
 import { findShellBlock } from '../../testing/fixtures/page-blocks.ts'
 import { runProgram, spawnProgram } from '../../testing/fixtures/program.ts'
@@ -90,6 +92,7 @@ it('runs every service of compose.yaml from the folder of the image', {
     const ended = await runProgram([linked, ...argumentList], settingsOf('serve', {}))
     assert.equal(ended.code, 0, ended.stderr)
   }
+  assert.deepEqual(listBundled(app), BUNDLED_LIBRARIES)
 
   assert.equal(await isHealthy([], { PORT: http ?? '' }), false, 'nothing runs yet')
   const simulator = start('simulator', {
@@ -115,6 +118,19 @@ it('runs every service of compose.yaml from the folder of the image', {
     assert.deepEqual(await program.kill('SIGTERM'), SUCCESS, program.stderr())
   }
 })
+
+/** The libraries that a thread of the image takes from the bundles that came with the package. */
+function listBundled(app: string): string[] {
+  const path = join(app, 'service/program/roles/bundled-libraries.js')
+  const program = `
+    import { useBundledLibraries } from ${JSON.stringify(pathToFileURL(path).href)}
+    useBundledLibraries()
+    for (const name of ${JSON.stringify(BUNDLED_LIBRARIES)}) {
+      if (import.meta.resolve(name).includes('/libraries/')) console.log(name)
+    }`
+  const flags = ['--input-type=module', '--eval', program]
+  return execFileSync(process.execPath, flags, { cwd: app, encoding: 'utf8' }).trim().split('\n')
+}
 
 /** As the Containerfile does it, with its own command. */
 function installImageFolder(home: string, tarball: string): string {

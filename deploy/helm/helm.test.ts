@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { parseAllDocuments } from 'yaml'
 import { listSettings } from '../../service/runtime/settings/settings.ts'
-import { PLATFORM_SETTINGS } from '../../service/signals/platforms/registry.ts'
+import { PLATFORM_SETTINGS } from '../../service/signals/platforms/plug-ins.ts'
 import {
   findProgram,
   installOnce,

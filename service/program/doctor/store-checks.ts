@@ -4,11 +4,11 @@ import { type Database, openDatabase, ROLE_SETTINGS } from '../../runtime/db/dat
 import { EmptyStoreError, requireCurrentSchema, SchemaError } from '../../runtime/db/migrate.ts'
 import { countHttpConnections, countHttpWorkers } from '../../runtime/settings/read-settings.ts'
 import {
+  computeRetentionCutoff,
   findMissingPartitions,
   hasPartitions,
   readRetentionLag,
 } from '../../signals/events/partition-store.ts'
-import { computeRetentionCutoff } from '../../signals/retention/retention-store.ts'
 import { type DoctorContext, error, type Finding, ok, skipped, warning } from './finding.ts'
 import { listOwnerlessWorkspaces, readStoreServer, type StoreServer } from './server-store.ts'
 

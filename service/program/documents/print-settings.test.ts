@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { it } from 'node:test'
 import { listSettings } from '../../runtime/settings/settings.ts'
-import { PLATFORM_SETTINGS } from '../../signals/platforms/registry.ts'
+import { PLATFORM_SETTINGS } from '../../signals/platforms/plug-ins.ts'
 import { renderSettingsPage, SETTINGS_PAGE_PATH } from './print-settings.ts'
 
 it('matches the committed page; otherwise run npm run settings:print', () => {

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Setting } from '../../runtime/settings/setting-types.ts'
 import { listSettings } from '../../runtime/settings/settings.ts'
-import { PLATFORM_SETTINGS } from '../../signals/platforms/registry.ts'
+import { PLATFORM_SETTINGS } from '../../signals/platforms/plug-ins.ts'
 
 /** The generated page. A test fails when it is stale. */
 export const SETTINGS_PAGE_PATH = join(import.meta.dirname, '../../../docs/operations/settings.md')

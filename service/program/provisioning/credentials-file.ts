@@ -15,7 +15,6 @@ import {
   parseCredentialInput,
 } from '../../signals/platforms/credentials.ts'
 import type { Platform } from '../../signals/platforms/platform.ts'
-import { createOfflinePlatforms } from '../../signals/platforms/registry.ts'
 
 /** Everything that a person, a script or a test needs to use one tracker. */
 export interface Credentials {
@@ -136,7 +135,7 @@ export class PlatformTokenError extends Error {
 export async function readPlatformToken(
   path: string,
   standardInput: AsyncIterable<Buffer>,
-  platform: Pick<Platform, 'credentialForms'> = createOfflinePlatforms().default,
+  platform: Pick<Platform, 'credentialForms'>,
 ): Promise<string> {
   const source = path === '-' ? 'standard input' : path
   const stream = path === '-' ? standardInput : createReadStream(path)

@@ -4,25 +4,27 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { it, type TestContext } from 'node:test'
+import { createOfflinePlatforms } from '../../signals/platforms/registry.ts'
 import { readPlatformToken, rejectTokenArgument } from './credentials-file.ts'
 
+const PLATFORM = createOfflinePlatforms().default
 const NOTHING = Readable.from([])
 
 it('reads a token from a file or standard input and drops one line break', async test => {
   const path = join(emptyFolder(test), 'token')
   for (const end of ['', '\n', '\r\n']) {
     writeFileSync(path, `EAAB-token_1${end}`)
-    assert.equal(await readPlatformToken(path, NOTHING), 'EAAB-token_1')
+    assert.equal(await readPlatformToken(path, NOTHING, PLATFORM), 'EAAB-token_1')
     const pieces = Readable.from(['EAAB', '-token_1', end].map(text => Buffer.from(text)))
-    assert.equal(await readPlatformToken('-', pieces), 'EAAB-token_1')
+    assert.equal(await readPlatformToken('-', pieces, PLATFORM), 'EAAB-token_1')
   }
 })
 
 it('accepts 2,000 characters and stops reading a longer token', async () => {
   const longest = 'x'.repeat(2_000)
   const lines = [`${longest}\r\n`].map(text => Buffer.from(text))
-  assert.equal(await readPlatformToken('-', Readable.from(lines)), longest)
-  await assert.rejects(readPlatformToken('-', endless()), { name: 'PlatformTokenError' })
+  assert.equal(await readPlatformToken('-', Readable.from(lines), PLATFORM), longest)
+  await assert.rejects(readPlatformToken('-', endless(), PLATFORM), { name: 'PlatformTokenError' })
 })
 
 it('rejects an invalid token without showing it', async test => {
@@ -32,20 +34,29 @@ it('rejects an invalid token without showing it', async test => {
     const message =
       `There is no token in ${path}: it must contain only the token, 1 to 2,000 printable ` +
       'ASCII characters without spaces.'
-    await assert.rejects(readPlatformToken(path, NOTHING), { name: 'PlatformTokenError', message })
+    await assert.rejects(readPlatformToken(path, NOTHING, PLATFORM), {
+      name: 'PlatformTokenError',
+      message,
+    })
   }
-  await assert.rejects(readPlatformToken('-', NOTHING), /^PlatformTokenError: .* standard input:/)
+  await assert.rejects(
+    readPlatformToken('-', NOTHING, PLATFORM),
+    /^PlatformTokenError: .* standard input:/,
+  )
 })
 
 it('names a file that cannot be read', async test => {
   const folder = emptyFolder(test)
   const missing = join(folder, 'missing')
-  await assert.rejects(readPlatformToken(missing, NOTHING), {
+  await assert.rejects(readPlatformToken(missing, NOTHING, PLATFORM), {
     name: 'PlatformTokenError',
     message: `The token cannot be read from ${missing} (ENOENT).`,
   })
   mkdirSync(join(folder, 'folder'))
-  await assert.rejects(readPlatformToken(join(folder, 'folder'), NOTHING), /\(EISDIR\)\.$/)
+  await assert.rejects(
+    readPlatformToken(join(folder, 'folder'), NOTHING, PLATFORM),
+    /\(EISDIR\)\.$/,
+  )
 })
 
 it('rejects a token argument with the reason', () => {

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, it } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { bundleLibraries } from '../../../deploy/package/bundle-libraries.ts'
 import { BUNDLED_LIBRARIES, BUNDLES_MANIFEST } from './bundled-libraries.ts'
-import { bundleLibraries } from './fill-code-cache.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'signalbox-bundles-'))
 before(() => bundleLibraries(folder))

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { registerHooks } from 'node:module'
+import { findPackageJSON, registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { CODE_CACHE_FOLDER } from './compile-cache.ts'
@@ -18,28 +18,29 @@ export const BUNDLED_LIBRARIES = [
   'jose',
   'libphonenumber-js/core',
   'libphonenumber-js/min',
+  'prom-client',
 ]
 
-/** `npm ci` writes it (`fill-code-cache.ts`). */
-export const BUNDLES_FOLDER = join(CODE_CACHE_FOLDER, 'libraries')
+/** `npm ci` writes it (`deploy/package/bundle-libraries.ts`); the npm package comes with one. */
+export const BUNDLES_FOLDER = join(
+  CODE_CACHE_FOLDER ?? join(import.meta.dirname, '../../..'),
+  'libraries',
+)
 export const BUNDLES_MANIFEST = 'bundles.json'
 
-/** A bundle, and the installed library that it was made from. */
+/** A bundle, and the version of the library that it was made from. */
 export interface LibraryBundle {
   specifier: string
-  /** The file that Node takes without bundles. */
-  originalUrl: string
-  /** The package.json of the library, and its version at that time. */
-  manifestPath: string
   version: string
   /** In the folder of bundles. */
   file: string
 }
 
 /**
- * From now on this thread loads the bundles of libraries. A bundle counts for the file that it was
- * made from: another version of the library, also one that another library brings along, is loaded
- * as it is installed. Without bundles, all of them are.
+ * From now on this thread loads the bundles of libraries. A bundle counts for the file that this
+ * program would load without it, in the version that it was made from: another version of the
+ * library, also one that another library brings along, is loaded as it is installed. Without
+ * bundles, all of them are.
  */
 export function useBundledLibraries(folder = BUNDLES_FOLDER): void {
   const bundles = readBundles(folder)
@@ -48,24 +49,35 @@ export function useBundledLibraries(folder = BUNDLES_FOLDER): void {
     resolve(specifier, context, nextResolve) {
       const found = nextResolve(specifier, context)
       const bundle = bundles.get(specifier)
-      if (bundle?.originalUrl !== found.url) return found
-      return { ...found, url: pathToFileURL(join(folder, bundle.file)).href }
+      return bundle?.originalUrl === found.url ? { ...found, url: bundle.url } : found
     },
   })
 }
 
-function readBundles(folder: string): Map<string, LibraryBundle> {
+interface UsableBundle {
+  url: string
+  /** The file that Node takes without bundles. */
+  originalUrl: string
+}
+
+function readBundles(folder: string): Map<string, UsableBundle> {
   try {
     const bundles: LibraryBundle[] = readJson(join(folder, BUNDLES_MANIFEST))
-    return new Map(bundles.filter(isCurrent).map(bundle => [bundle.specifier, bundle]))
+    return new Map(
+      bundles.filter(isCurrent).map(({ specifier, file }) => {
+        const url = pathToFileURL(join(folder, file)).href
+        return [specifier, { url, originalUrl: import.meta.resolve(specifier) }]
+      }),
+    )
   } catch {
     // Nothing was bundled, or it was bundled by another version of this program.
     return new Map()
   }
 }
 
-function isCurrent({ manifestPath, version }: LibraryBundle): boolean {
-  return readJson<{ version: string }>(manifestPath).version === version
+function isCurrent({ specifier, version }: LibraryBundle): boolean {
+  const path = findPackageJSON(specifier, import.meta.url)
+  return path !== undefined && readJson<{ version: string }>(path).version === version
 }
 
 function readJson<Content>(path: string): Content {

@@ -1,11 +1,10 @@
 import { EmbeddedPostgresError } from '@signalbox/embedded-postgres/embedded-postgres-error.ts'
 import { Command, CommanderError } from 'commander'
 import { HeadCheckpointsError } from '../../audit/signed-head.ts'
-import { isStoreUnavailable } from '../../runtime/db/database-errors.ts'
+import { isStoreUnavailable, UnreadableTimeError } from '../../runtime/db/database-errors.ts'
 import { SchemaError } from '../../runtime/db/migrate.ts'
 import { SettingsError } from '../../runtime/settings/read-settings.ts'
 import { ErasureKeyError } from '../../signals/erasure/erasure-store.ts'
-import { UnreadableTimeError } from '../../signals/events/list-store.ts'
 import {
   CredentialsFileError,
   PlatformTokenError,

@@ -97,7 +97,8 @@ async function setDestinationCredential(
   const { trackerId, id: destinationId, sealedCredential } = destination
   const { config } = request
   requireConfigMembers(destination, config)
-  const platform = createOfflinePlatforms().find(destination.platform) ?? undefined
+  const platforms = createOfflinePlatforms()
+  const platform = platforms.find(destination.platform) ?? platforms.default
   const accessToken = await readPlatformToken(request.tokenFrom, standardInput, platform)
   const { workspaceId } = await findTrackerArgument(database, { trackerId })
   const audit = createAuditTrail(deriveAuditKeys(keys), logger)

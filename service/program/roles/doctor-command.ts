@@ -6,7 +6,8 @@ import { Command, CommanderError } from 'commander'
 import type { Database } from '../../runtime/db/database.ts'
 import { SettingsError } from '../../runtime/settings/read-settings.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
-import { createPlatforms, listAddresses } from '../../signals/platforms/registry.ts'
+import { listAddresses } from '../../signals/platforms/plug-ins.ts'
+import { createPlatforms } from '../../signals/platforms/registry.ts'
 import { checkDelivery } from '../doctor/delivery-checks.ts'
 import {
   type DoctorContext,

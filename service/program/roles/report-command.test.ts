@@ -9,7 +9,7 @@ import { deriveAuditKeys } from '../../audit/signed-head.ts'
 import { startJobWorker } from '../../runtime/jobs/worker.ts'
 import { readSettings } from '../../runtime/settings/read-settings.ts'
 import { createWebhookClient } from '../../runtime/webhooks/client.ts'
-import { PLATFORM_SETTINGS } from '../../signals/platforms/registry.ts'
+import { PLATFORM_SETTINGS } from '../../signals/platforms/plug-ins.ts'
 import { buildJobs } from './start-jobs.ts'
 
 const DAY = '2026-11-21'

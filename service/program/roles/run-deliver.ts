@@ -1,5 +1,5 @@
 import { requireCurrentSchema } from '../../runtime/db/migrate.ts'
-import { listAddresses, PLUG_INS_WITH_ADDRESS } from '../../signals/platforms/registry.ts'
+import { listAddresses, PLUG_INS_WITH_ADDRESS } from '../../signals/platforms/plug-ins.ts'
 import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
 import { loadStoreKeys } from '../provisioning/installation-keys.ts'
 import { openStore } from './open-store.ts'

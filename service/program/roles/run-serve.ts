@@ -1,7 +1,7 @@
 import { requireCurrentSchema } from '../../runtime/db/migrate.ts'
 import type { CredentialKeys } from '../../runtime/util/sealed-credential.ts'
 import { ensurePartitions, PARTITION_DAYS_AHEAD } from '../../signals/events/partition-store.ts'
-import { listAddresses } from '../../signals/platforms/registry.ts'
+import { listAddresses } from '../../signals/platforms/plug-ins.ts'
 import { registerDestinationMetrics, withPlatformMetrics } from '../metrics/delivery-metrics.ts'
 import { loadStoreKeys } from '../provisioning/installation-keys.ts'
 import { checkAuthAdapter } from './http-worker-supervisor.ts'

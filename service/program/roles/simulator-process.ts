@@ -36,7 +36,7 @@ async function spawnSimulator(port: number): Promise<SimulatorProcess> {
     env: {
       SIMULATOR_HOST: '127.0.0.1',
       SIMULATOR_PORT: String(port),
-      NODE_COMPILE_CACHE: CODE_CACHE_FOLDER,
+      ...(CODE_CACHE_FOLDER !== null && { NODE_COMPILE_CACHE: CODE_CACHE_FOLDER }),
     },
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,

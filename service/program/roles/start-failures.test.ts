@@ -13,7 +13,7 @@ import {
 } from '../../../testing/fixtures/database.ts'
 import { listen } from '../../../testing/fixtures/listen.ts'
 import { createInstallation, DEFAULT_HTTP_WORKERS } from '../../../testing/fixtures/program.ts'
-import { PLUG_INS_WITH_ADDRESS } from '../../signals/platforms/registry.ts'
+import { PLUG_INS_WITH_ADDRESS } from '../../signals/platforms/plug-ins.ts'
 
 /** Where each platform but the first one is. */
 const OTHER_ADDRESSES = PLUG_INS_WITH_ADDRESS.slice(1).map(

@@ -12,9 +12,8 @@ import {
   readLastDeliveryId,
   readWaiting,
 } from '../../signals/delivery/backlog-store.ts'
-import { readRetentionLag } from '../../signals/events/partition-store.ts'
+import { computeRetentionCutoff, readRetentionLag } from '../../signals/events/partition-store.ts'
 import { countOpenAlerts } from '../../signals/reports/alert-store.ts'
-import { computeRetentionCutoff } from '../../signals/retention/retention-store.ts'
 import { countOpenWorkspaceAlerts } from '../../workspaces/notifications/audit-alert-store.ts'
 import {
   registerBacklogMetrics,

@@ -127,3 +127,8 @@ export function isUniqueViolation(error: unknown): boolean {
 export function isInsufficientPrivilege(error: unknown): boolean {
   return errorCode(error) === '42501'
 }
+
+/** The time of an event is finer than milliseconds, so that it cannot be looked up. */
+export class UnreadableTimeError extends Error {
+  override name = 'UnreadableTimeError'
+}

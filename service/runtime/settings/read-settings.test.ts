@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { PLATFORM_SETTINGS } from '../../signals/platforms/registry.ts'
+import { PLATFORM_SETTINGS } from '../../signals/platforms/plug-ins.ts'
 import { readSettings, SettingsError } from './read-settings.ts'
 import { listSettings, readPluginSetting } from './settings.ts'
 

@@ -1,11 +1,12 @@
 import { isMember, parseStored, type Stored } from '@signalbox/contract/closed-set.ts'
 import { DESTINATION_STATUSES, type DestinationStatus } from '@signalbox/contract/destinations.ts'
 import { BACKOFF_CAUSES, type BackoffCause } from '@signalbox/contract/reasons.ts'
+import type { DestinationRouting, RoutingFilter } from '@signalbox/contract/routing.ts'
 import type { Selectable } from 'kysely'
 import type { Database, Transaction } from '../../runtime/db/database.ts'
 import type { Tables } from '../../runtime/db/tables.ts'
+import { isObject } from '../../runtime/util/is-object.ts'
 import type { TargetConfig } from '../platforms/platform.ts'
-import { type DestinationRouting, parseStoredRouting } from './routing.ts'
 
 export interface Destination {
   trackerId: string
@@ -257,4 +258,22 @@ export async function listDestinationIds(
     [trackerId, platforms],
   )
   return rows.map(({ id }) => id)
+}
+
+/** Every event, under its own name. */
+export const NO_ROUTING: DestinationRouting = Object.freeze({})
+
+/** The members that this version knows; what does not fit is left out. */
+export function parseStoredRouting(stored: unknown): DestinationRouting {
+  if (!isObject(stored)) return NO_ROUTING
+  const { event_names, filter } = stored
+  return {
+    ...(isObject(event_names) && { event_names: event_names as Record<string, string> }),
+    ...(isObject(filter) && { filter: filter as RoutingFilter }),
+  }
+}
+
+/** Counts changes of destinations, for all threads of a process that cache them. */
+export function allocateChangeCounter(): SharedArrayBuffer {
+  return new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
 }

@@ -30,14 +30,14 @@ import {
 import { findPersonWithdrawals, personOf, withdrawalsOf } from '../events/withdrawal-store.ts'
 import type { PlatformRegistry } from '../platforms/registry.ts'
 import { findDeliveries, type StoredDelivery } from './delivery-store.ts'
-import { listDestinations } from './destination-store.ts'
+import { listDestinations, NO_ROUTING } from './destination-store.ts'
 import { requeueStopped } from './lift-store.ts'
 import {
   findStoredWithdrawalReason,
   WINDOW_MARGIN_SECONDS,
   windowEnd,
 } from './review-deliveries.ts'
-import { findUnselectedReason, NO_ROUTING, toRoutedEvent } from './routing.ts'
+import { findUnselectedReason, toRoutedEvent } from './routing.ts'
 
 const queryValidator = new Validator(PageWithdrawalQuery, { textMembers: ['visitor_id'] })
 

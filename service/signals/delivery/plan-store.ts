@@ -15,7 +15,8 @@ import { TtlCache } from '../../runtime/util/load-cache.ts'
 import { type EventSpace, SPACE_NUMBERS } from '../events/event-record.ts'
 import { countStages, stageLiteral } from '../events/stage-count-store.ts'
 import type { InitialStatus } from './delivery-status.ts'
-import { type DestinationRouting, parseStoredRouting } from './routing.ts'
+import { allocateChangeCounter, parseStoredRouting } from './destination-store.ts'
+import type { DestinationRouting } from './routing.ts'
 import { countPlannedOutcomes } from './sent-counts-store.ts'
 
 /** A delivery that is created with its event, at the same time. */
@@ -254,11 +255,6 @@ export async function findDestinationRoutes(
 
 /** How long another process may miss a new destination or a switch of test mode. */
 const LIMITS = { ttlMilliseconds: 500, entriesMax: 10_000 }
-
-/** Counts changes of destinations, for all threads of a process that cache them. */
-export function allocateChangeCounter(): SharedArrayBuffer {
-  return new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
-}
 
 /** Caches the destinations of each tracker for new events. */
 export class DestinationRouteCache {

@@ -6,18 +6,15 @@ import {
   RoutingSubmission,
 } from '@signalbox/contract/routing.ts'
 import { FieldErrorList, Validator } from '../../runtime/http/validator.ts'
-import { isObject } from '../../runtime/util/is-object.ts'
 import { isOfPage } from '../events/event-columns.ts'
 import type { EventSpace } from '../events/event-record.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import type { Platform } from '../platforms/platform.ts'
+import { NO_ROUTING } from './destination-store.ts'
 
 export type { DestinationRouting, RoutingFilter }
 
 export type UnselectedReason = Exclude<ReasonOf<'skipped:not_selected'>, RestatementReason>
-
-/** Every event, under its own name. */
-export const NO_ROUTING: DestinationRouting = Object.freeze({})
 
 /** What a filter compares. */
 export interface RoutedEvent {
@@ -169,16 +166,6 @@ export function findPlatformNames(
     return mapped === null || mapped === eventName ? [] : [[id, mapped] as const]
   })
   return names.length === 0 ? null : Object.fromEntries(names)
-}
-
-/** The members that this version knows; what does not fit is left out. */
-export function parseStoredRouting(stored: unknown): DestinationRouting {
-  if (!isObject(stored)) return NO_ROUTING
-  const { event_names, filter } = stored
-  return {
-    ...(isObject(event_names) && { event_names: event_names as Record<string, string> }),
-    ...(isObject(filter) && { filter: filter as RoutingFilter }),
-  }
 }
 
 const routingValidator = new Validator(DestinationRouting)

@@ -1,4 +1,5 @@
 import type { Database } from '../../runtime/db/database.ts'
+import { UnreadableTimeError } from '../../runtime/db/database-errors.ts'
 import { COLUMN_DEFAULTS, decodeOwnDigests, UNMARKED_IDENTITY } from './column-encoding.ts'
 import type { EventRef } from './event-columns.ts'
 import { type EventSpace, SPACE_NUMBERS } from './event-record.ts'
@@ -108,11 +109,6 @@ interface RefRange {
   /** Events that were received before. */
   before: Date
   limit: number
-}
-
-/** The time of an event is finer than milliseconds, so that it cannot be looked up. */
-export class UnreadableTimeError extends Error {
-  override name = 'UnreadableTimeError'
 }
 
 /** `$1` to `$6` are those of `rangeValues`. */

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { type Database, isCitusCluster } from '../../runtime/db/database.ts'
 import { setStatisticsTargets } from '../../runtime/db/distribute-tables.ts'
 import { withLockTimeout } from '../../runtime/db/sql-fragments.ts'
-import { DAY_MILLISECONDS, formatUtcDay } from '../../runtime/util/time.ts'
+import { DAY_MILLISECONDS, formatUtcDay, subtractDays } from '../../runtime/util/time.ts'
 
 const WEEK_DAYS = 7
 const MONDAY = 1
@@ -247,4 +247,18 @@ export async function hasPartitions({ pool }: Database): Promise<boolean> {
      limit 1`,
   )
   return rows.length > 0
+}
+
+type RetentionPeriod = { days: number } | { months: number }
+
+/**
+ * The first UTC day (YYYY-MM-DD) to keep; data of earlier days expires. Days count whole: with 90
+ * days, data received on day D is kept through D + 90 and expires on the day after.
+ */
+export function computeRetentionCutoff(now: Date, period: RetentionPeriod): string {
+  if ('days' in period) return subtractDays(now, period.days)
+  const year = now.getUTCFullYear()
+  const month = now.getUTCMonth() - period.months
+  const lastDayOfMonth = new Date(Date.UTC(year, month + 1, 0)).getUTCDate()
+  return formatUtcDay(new Date(Date.UTC(year, month, Math.min(now.getUTCDate(), lastDayOfMonth))))
 }

@@ -8,7 +8,7 @@ import type { Platform } from './platform.ts'
 
 export type AddressSetting = ReturnType<typeof url>
 
-/** What a plug-in exports to `registry.ts`: its settings, and how to create its `Platform`. */
+/** What a plug-in exports to `plug-ins.ts`: its settings, and how to load its client. */
 export interface PlatformPlugIn {
   /** The name of its `Platform`. */
   readonly name: string
@@ -25,8 +25,11 @@ export interface PlatformPlugIn {
   readVersion?(settings: Pick<Settings, 'pluginValues'>): EndingVersion
   /** The address of the real platform, for advice. */
   readonly productionUrl: string
-  create(context: PlugInContext): Platform
+  /** Imports the client, so that a thread which needs the settings alone loads none. */
+  load(): Promise<CreatePlatform>
 }
+
+export type CreatePlatform = (context: PlugInContext) => Platform
 
 /** A version of an API that its platform serves for a time only. */
 export interface EndingVersion {
@@ -36,7 +39,7 @@ export interface EndingVersion {
   endsAt: Date
 }
 
-/** What plug-ins are created from. */
+/** What platforms are created from. */
 export interface PlugInContext {
   settings: Pick<Settings, 'pluginValues'>
   /** The simulator, which stands for every platform; null without one. */

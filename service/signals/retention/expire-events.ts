@@ -17,6 +17,7 @@ import {
   findRowwisePartitions,
   type KeyCursor,
 } from '../events/event-expiry-store.ts'
+import { computeRetentionCutoff } from '../events/partition-store.ts'
 import {
   deleteReports,
   deleteResolvedAlerts,
@@ -24,7 +25,6 @@ import {
 } from '../reports/report-expiry-store.ts'
 import {
   type AgedTable,
-  computeRetentionCutoff,
   type DeletedEvents,
   deleteCounts,
   deleteEventBatch,

@@ -1,5 +1,6 @@
 import type { Database } from '../../runtime/db/database.ts'
 import { pauseBetweenBatches } from '../../runtime/util/wait.ts'
+import { computeRetentionCutoff } from '../events/partition-store.ts'
 import {
   deleteDefaultPartitionPayloads,
   deleteInactiveSessions,
@@ -11,7 +12,6 @@ import {
   findTrackersWithExpiredPayloads,
   type PayloadCursor,
 } from '../events/payload-expiry-store.ts'
-import { computeRetentionCutoff } from './retention-store.ts'
 
 export interface PayloadExpiry {
   database: Database

@@ -1,7 +1,6 @@
 import { matching, url } from '../../../runtime/settings/setting-types.ts'
 import { readPluginSetting } from '../../../runtime/settings/settings.ts'
 import { apiAddress, findAddress, findTokenUrl, type PlatformPlugIn } from '../plug-in.ts'
-import { googleAdsPlatform } from './client.ts'
 
 const GOOGLE_TOKEN_URL = 'https://oauth2.googleapis.com/token'
 
@@ -30,15 +29,18 @@ export const GOOGLE_ADS_PLUG_IN: PlatformPlugIn = {
   settings: GOOGLE_ADS_SETTINGS,
   address: GOOGLE_ADS_SETTINGS.googleAdsUrl,
   productionUrl: 'https://datamanager.googleapis.com',
-  create: context =>
-    googleAdsPlatform({
-      baseUrl: findAddress({ address: GOOGLE_ADS_SETTINGS.googleAdsUrl }, context),
-      version: readPluginSetting(context.settings, GOOGLE_ADS_SETTINGS.googleAdsVersion),
-      tokenUrl: findTokenUrl(context, {
-        setting: GOOGLE_ADS_SETTINGS.googleTokenUrl,
-        production: GOOGLE_TOKEN_URL,
-      }),
-      timeoutMilliseconds: context.timeoutMilliseconds,
-      now: context.now,
-    }),
+  load: async () => {
+    const { googleAdsPlatform } = await import('./client.ts')
+    return context =>
+      googleAdsPlatform({
+        baseUrl: findAddress({ address: GOOGLE_ADS_SETTINGS.googleAdsUrl }, context),
+        version: readPluginSetting(context.settings, GOOGLE_ADS_SETTINGS.googleAdsVersion),
+        tokenUrl: findTokenUrl(context, {
+          setting: GOOGLE_ADS_SETTINGS.googleTokenUrl,
+          production: GOOGLE_TOKEN_URL,
+        }),
+        timeoutMilliseconds: context.timeoutMilliseconds,
+        now: context.now,
+      })
+  },
 }

@@ -1,7 +1,6 @@
 import { choice, matching, url } from '../../../runtime/settings/setting-types.ts'
 import { readPluginSetting } from '../../../runtime/settings/settings.ts'
 import { apiAddress, findAddress, findTokenUrl, type PlatformPlugIn } from '../plug-in.ts'
-import { linkedinPlatform } from './client.ts'
 
 const LINKEDIN_TOKEN_URL = 'https://www.linkedin.com/oauth/v2/accessToken'
 
@@ -43,17 +42,20 @@ export const LINKEDIN_PLUG_IN: PlatformPlugIn = {
     const { variable } = LINKEDIN_SETTINGS.linkedinVersion
     return { variable, version, endsAt: findVersionEnd(version) }
   },
-  create: context =>
-    linkedinPlatform({
-      baseUrl: findAddress({ address: LINKEDIN_SETTINGS.linkedinUrl }, context),
-      version: readPluginSetting(context.settings, LINKEDIN_SETTINGS.linkedinVersion),
-      tokenUrl: findTokenUrl(context, {
-        setting: LINKEDIN_SETTINGS.linkedinTokenUrl,
-        production: LINKEDIN_TOKEN_URL,
-      }),
-      ipAddress: readPluginSetting(context.settings, LINKEDIN_SETTINGS.linkedinIpAddress),
-      timeoutMilliseconds: context.timeoutMilliseconds,
-    }),
+  load: async () => {
+    const { linkedinPlatform } = await import('./client.ts')
+    return context =>
+      linkedinPlatform({
+        baseUrl: findAddress({ address: LINKEDIN_SETTINGS.linkedinUrl }, context),
+        version: readPluginSetting(context.settings, LINKEDIN_SETTINGS.linkedinVersion),
+        tokenUrl: findTokenUrl(context, {
+          setting: LINKEDIN_SETTINGS.linkedinTokenUrl,
+          production: LINKEDIN_TOKEN_URL,
+        }),
+        ipAddress: readPluginSetting(context.settings, LINKEDIN_SETTINGS.linkedinIpAddress),
+        timeoutMilliseconds: context.timeoutMilliseconds,
+      })
+  },
 }
 
 /**

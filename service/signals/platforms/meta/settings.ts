@@ -1,7 +1,6 @@
 import { matching } from '../../../runtime/settings/setting-types.ts'
 import { readPluginSetting } from '../../../runtime/settings/settings.ts'
 import { apiAddress, findAddress, type PlatformPlugIn } from '../plug-in.ts'
-import { metaPlatform } from './client.ts'
 
 export const META_SETTINGS = {
   platformUrl: apiAddress(
@@ -22,11 +21,14 @@ export const META_PLUG_IN: PlatformPlugIn = {
   settings: META_SETTINGS,
   address: META_SETTINGS.platformUrl,
   productionUrl: 'https://graph.facebook.com',
-  create: context =>
-    metaPlatform({
-      baseUrl: findAddress({ address: META_SETTINGS.platformUrl }, context),
-      version: readPluginSetting(context.settings, META_SETTINGS.platformVersion),
-      timeoutMilliseconds: context.timeoutMilliseconds,
-      now: context.now,
-    }),
+  load: async () => {
+    const { metaPlatform } = await import('./client.ts')
+    return context =>
+      metaPlatform({
+        baseUrl: findAddress({ address: META_SETTINGS.platformUrl }, context),
+        version: readPluginSetting(context.settings, META_SETTINGS.platformVersion),
+        timeoutMilliseconds: context.timeoutMilliseconds,
+        now: context.now,
+      })
+  },
 }

@@ -11,12 +11,9 @@ import type { AcceptedIdentity, MatchKey, SeenClickIds, SubmittedIdentity } from
 import { acceptIdentity, hasDigestOf } from '../shared-identity.ts'
 
 /** Sources differ on what Microsoft hashes, so each form is a setting. */
-export const EMAIL_FORMS = ['plain', 'without_dots_and_tags'] as const
-export const PHONE_FORMS = ['digits', 'e164', 'none'] as const
-
 export interface IdentityForms {
-  emailForm: (typeof EMAIL_FORMS)[number]
-  phoneForm: (typeof PHONE_FORMS)[number]
+  emailForm: 'plain' | 'without_dots_and_tags'
+  phoneForm: 'digits' | 'e164' | 'none'
 }
 
 /** Normalizes and hashes identity for Microsoft. The result contains no raw identifier. */

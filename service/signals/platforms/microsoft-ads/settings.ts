@@ -1,8 +1,6 @@
 import { choice, matching } from '../../../runtime/settings/setting-types.ts'
 import { readPluginSetting } from '../../../runtime/settings/settings.ts'
 import { apiAddress, findAddress, type PlatformPlugIn } from '../plug-in.ts'
-import { microsoftAdsPlatform } from './client.ts'
-import { EMAIL_FORMS, PHONE_FORMS } from './normalize-identity.ts'
 
 export const MICROSOFT_ADS_SETTINGS = {
   microsoftAdsUrl: apiAddress(
@@ -17,14 +15,14 @@ export const MICROSOFT_ADS_SETTINGS = {
     description: 'Version of the UET Conversions API in every request.',
   }),
   microsoftAdsEmailForm: choice('SIGNALBOX_MICROSOFT_ADS_EMAIL_FORM', {
-    choices: EMAIL_FORMS,
+    choices: ['plain', 'without_dots_and_tags'],
     default: 'plain',
     description:
       'Which form of an email address is hashed for Microsoft: in lower case, or also without ' +
       'dots and `+...` before the @. Sources differ. It counts for events from then on.',
   }),
   microsoftAdsPhoneForm: choice('SIGNALBOX_MICROSOFT_ADS_PHONE_FORM', {
-    choices: PHONE_FORMS,
+    choices: ['digits', 'e164', 'none'],
     default: 'digits',
     description:
       'Which form of a phone number is hashed for Microsoft: digits with the country code, the ' +
@@ -38,14 +36,17 @@ export const MICROSOFT_ADS_PLUG_IN: PlatformPlugIn = {
   settings: MICROSOFT_ADS_SETTINGS,
   address: MICROSOFT_ADS_SETTINGS.microsoftAdsUrl,
   productionUrl: 'https://capi.uet.microsoft.com',
-  create: context => {
-    const { settings, timeoutMilliseconds } = context
-    return microsoftAdsPlatform({
-      baseUrl: findAddress({ address: MICROSOFT_ADS_SETTINGS.microsoftAdsUrl }, context),
-      version: readPluginSetting(settings, MICROSOFT_ADS_SETTINGS.microsoftAdsVersion),
-      emailForm: readPluginSetting(settings, MICROSOFT_ADS_SETTINGS.microsoftAdsEmailForm),
-      phoneForm: readPluginSetting(settings, MICROSOFT_ADS_SETTINGS.microsoftAdsPhoneForm),
-      timeoutMilliseconds,
-    })
+  load: async () => {
+    const { microsoftAdsPlatform } = await import('./client.ts')
+    return context => {
+      const { settings, timeoutMilliseconds } = context
+      return microsoftAdsPlatform({
+        baseUrl: findAddress({ address: MICROSOFT_ADS_SETTINGS.microsoftAdsUrl }, context),
+        version: readPluginSetting(settings, MICROSOFT_ADS_SETTINGS.microsoftAdsVersion),
+        emailForm: readPluginSetting(settings, MICROSOFT_ADS_SETTINGS.microsoftAdsEmailForm),
+        phoneForm: readPluginSetting(settings, MICROSOFT_ADS_SETTINGS.microsoftAdsPhoneForm),
+        timeoutMilliseconds,
+      })
+    }
   },
 }

@@ -1,5 +1,4 @@
 import { apiAddress, findAddress, type PlatformPlugIn } from '../plug-in.ts'
-import { openaiAdsPlatform } from './client.ts'
 
 export const OPENAI_ADS_SETTINGS = {
   openaiAdsUrl: apiAddress(
@@ -14,9 +13,12 @@ export const OPENAI_ADS_PLUG_IN: PlatformPlugIn = {
   settings: OPENAI_ADS_SETTINGS,
   address: OPENAI_ADS_SETTINGS.openaiAdsUrl,
   productionUrl: 'https://bzr.openai.com',
-  create: context =>
-    openaiAdsPlatform({
-      baseUrl: findAddress({ address: OPENAI_ADS_SETTINGS.openaiAdsUrl }, context),
-      timeoutMilliseconds: context.timeoutMilliseconds,
-    }),
+  load: async () => {
+    const { openaiAdsPlatform } = await import('./client.ts')
+    return context =>
+      openaiAdsPlatform({
+        baseUrl: findAddress({ address: OPENAI_ADS_SETTINGS.openaiAdsUrl }, context),
+        timeoutMilliseconds: context.timeoutMilliseconds,
+      })
+  },
 }

@@ -1,7 +1,6 @@
 import { matching } from '../../../runtime/settings/setting-types.ts'
 import { readPluginSetting } from '../../../runtime/settings/settings.ts'
 import { apiAddress, findAddress, type PlatformPlugIn } from '../plug-in.ts'
-import { pinterestPlatform } from './client.ts'
 
 export const PINTEREST_SETTINGS = {
   pinterestUrl: apiAddress(
@@ -22,10 +21,13 @@ export const PINTEREST_PLUG_IN: PlatformPlugIn = {
   settings: PINTEREST_SETTINGS,
   address: PINTEREST_SETTINGS.pinterestUrl,
   productionUrl: 'https://api.pinterest.com',
-  create: context =>
-    pinterestPlatform({
-      baseUrl: findAddress({ address: PINTEREST_SETTINGS.pinterestUrl }, context),
-      version: readPluginSetting(context.settings, PINTEREST_SETTINGS.pinterestVersion),
-      timeoutMilliseconds: context.timeoutMilliseconds,
-    }),
+  load: async () => {
+    const { pinterestPlatform } = await import('./client.ts')
+    return context =>
+      pinterestPlatform({
+        baseUrl: findAddress({ address: PINTEREST_SETTINGS.pinterestUrl }, context),
+        version: readPluginSetting(context.settings, PINTEREST_SETTINGS.pinterestVersion),
+        timeoutMilliseconds: context.timeoutMilliseconds,
+      })
+  },
 }

@@ -1,7 +1,6 @@
 import { choice, matching } from '../../../runtime/settings/setting-types.ts'
 import { readPluginSetting } from '../../../runtime/settings/settings.ts'
 import { apiAddress, findAddress, type PlatformPlugIn } from '../plug-in.ts'
-import { redditPlatform } from './client.ts'
 
 export const REDDIT_SETTINGS = {
   redditUrl: apiAddress(
@@ -29,11 +28,14 @@ export const REDDIT_PLUG_IN: PlatformPlugIn = {
   settings: REDDIT_SETTINGS,
   address: REDDIT_SETTINGS.redditUrl,
   productionUrl: 'https://ads-api.reddit.com',
-  create: context =>
-    redditPlatform({
-      baseUrl: findAddress({ address: REDDIT_SETTINGS.redditUrl }, context),
-      version: readPluginSetting(context.settings, REDDIT_SETTINGS.redditVersion),
-      ipAddress: readPluginSetting(context.settings, REDDIT_SETTINGS.redditIpAddress),
-      timeoutMilliseconds: context.timeoutMilliseconds,
-    }),
+  load: async () => {
+    const { redditPlatform } = await import('./client.ts')
+    return context =>
+      redditPlatform({
+        baseUrl: findAddress({ address: REDDIT_SETTINGS.redditUrl }, context),
+        version: readPluginSetting(context.settings, REDDIT_SETTINGS.redditVersion),
+        ipAddress: readPluginSetting(context.settings, REDDIT_SETTINGS.redditIpAddress),
+        timeoutMilliseconds: context.timeoutMilliseconds,
+      })
+  },
 }

@@ -1,7 +1,6 @@
 import { choice } from '../../../runtime/settings/setting-types.ts'
 import { readPluginSetting } from '../../../runtime/settings/settings.ts'
 import { apiAddress, findAddress, type PlatformPlugIn } from '../plug-in.ts'
-import { snapchatPlatform } from './client.ts'
 
 export const SNAPCHAT_SETTINGS = {
   snapchatUrl: apiAddress(
@@ -22,10 +21,13 @@ export const SNAPCHAT_PLUG_IN: PlatformPlugIn = {
   settings: SNAPCHAT_SETTINGS,
   address: SNAPCHAT_SETTINGS.snapchatUrl,
   productionUrl: 'https://tr.snapchat.com',
-  create: context =>
-    snapchatPlatform({
-      baseUrl: findAddress({ address: SNAPCHAT_SETTINGS.snapchatUrl }, context),
-      valueType: readPluginSetting(context.settings, SNAPCHAT_SETTINGS.snapchatValueType),
-      timeoutMilliseconds: context.timeoutMilliseconds,
-    }),
+  load: async () => {
+    const { snapchatPlatform } = await import('./client.ts')
+    return context =>
+      snapchatPlatform({
+        baseUrl: findAddress({ address: SNAPCHAT_SETTINGS.snapchatUrl }, context),
+        valueType: readPluginSetting(context.settings, SNAPCHAT_SETTINGS.snapchatValueType),
+        timeoutMilliseconds: context.timeoutMilliseconds,
+      })
+  },
 }

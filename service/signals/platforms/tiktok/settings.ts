@@ -1,7 +1,6 @@
 import { integer, matching } from '../../../runtime/settings/setting-types.ts'
 import { readPluginSetting } from '../../../runtime/settings/settings.ts'
 import { apiAddress, findAddress, type PlatformPlugIn } from '../plug-in.ts'
-import { tiktokPlatform } from './client.ts'
 
 export const TIKTOK_SETTINGS = {
   tiktokUrl: apiAddress(
@@ -31,11 +30,14 @@ export const TIKTOK_PLUG_IN: PlatformPlugIn = {
   settings: TIKTOK_SETTINGS,
   address: TIKTOK_SETTINGS.tiktokUrl,
   productionUrl: 'https://business-api.tiktok.com',
-  create: context =>
-    tiktokPlatform({
-      baseUrl: findAddress({ address: TIKTOK_SETTINGS.tiktokUrl }, context),
-      version: readPluginSetting(context.settings, TIKTOK_SETTINGS.tiktokVersion),
-      windowDays: readPluginSetting(context.settings, TIKTOK_SETTINGS.tiktokWindowDays),
-      timeoutMilliseconds: context.timeoutMilliseconds,
-    }),
+  load: async () => {
+    const { tiktokPlatform } = await import('./client.ts')
+    return context =>
+      tiktokPlatform({
+        baseUrl: findAddress({ address: TIKTOK_SETTINGS.tiktokUrl }, context),
+        version: readPluginSetting(context.settings, TIKTOK_SETTINGS.tiktokVersion),
+        windowDays: readPluginSetting(context.settings, TIKTOK_SETTINGS.tiktokWindowDays),
+        timeoutMilliseconds: context.timeoutMilliseconds,
+      })
+  },
 }

@@ -1,5 +1,4 @@
 import type { PlatformPlugIn } from '../plug-in.ts'
-import { webhookPlatform } from './client.ts'
 
 /** Each destination names its own address, so there is nothing to set. */
 export const WEBHOOK_PLUG_IN: PlatformPlugIn = {
@@ -8,6 +7,9 @@ export const WEBHOOK_PLUG_IN: PlatformPlugIn = {
   settings: {},
   address: null,
   productionUrl: '',
-  create: ({ simulatorUrl, timeoutMilliseconds, now }) =>
-    webhookPlatform({ simulatorUrl, timeoutMilliseconds, now }),
+  load: async () => {
+    const { webhookPlatform } = await import('./client.ts')
+    return ({ simulatorUrl, timeoutMilliseconds, now }) =>
+      webhookPlatform({ simulatorUrl, timeoutMilliseconds, now })
+  },
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { computeRetentionCutoff } from './retention-store.ts'
+import { computeRetentionCutoff } from './partition-store.ts'
 
 it('counts whole UTC days', () => {
   const cutoff = (now: string) => computeRetentionCutoff(new Date(now), { days: 90 })
