@@ -18,6 +18,7 @@ import tableRows from '../service/signals/consent/vectors/consent-decision-table
   type: 'json',
 }
 import tcfVectors from '../service/signals/consent/vectors/tcf-vectors.json' with { type: 'json' }
+import { WEBHOOK_CONSENT_NEEDS } from '../service/signals/platforms/webhook/client.ts'
 import { CONSENT_INPUTS, CONSENT_MOMENT, RECENT_CONSENT } from './fixtures/consent-inputs.ts'
 import { ALL_NEEDS } from './fixtures/platform-needs.ts'
 
@@ -129,8 +130,11 @@ function decide([members, context]: Case) {
   return { outcome, reason, denied_field, captured_at, possible_refusals, states }
 }
 
+/** The webhook has no name at consent platforms. */
+const RECORDED_NEEDS = [...ALL_NEEDS, { name: 'webhook', consentNeeds: WEBHOOK_CONSENT_NEEDS }]
+
 /** One name of each platform, beside a grant and alone. */
-const PLATFORM_CASES: Case[] = [
+const PLATFORM_NAME_CASES: Case[] = [
   ...['facebook', 'Facebook Pixel', 'Google Ads', 'google', 'doubleclick', 'TikTok Pixel'],
   ...['linkedin', 'Microsoft Ads', 'social_media', 'google_analytics', 'ad_personalization'],
 ].flatMap(name =>
@@ -141,10 +145,21 @@ const PLATFORM_CASES: Case[] = [
   ]),
 )
 
+/** Lists of the vendors that are accepted or rejected, beside a grant. */
+const VENDOR_LIST_CASES = [
+  { integrations: { All: false, 'Google Ads': true } },
+  { integrations: { All: true, 'Google Ads': false } },
+  { axeptio_authorized_vendors: ',google_analytics,facebook_pixel,' },
+  { accepted_vendors: ['Google Ads'] },
+  { rejected_vendors: ['Google Ads'] },
+].map((members): Case => [{ consent: { ads: 'granted', ...members } }])
+
+const PLATFORM_CASES = [...PLATFORM_NAME_CASES, ...VENDOR_LIST_CASES]
+
 function decideOfPlatforms([members, context]: Case) {
   const inputs = { event_name: 'Purchase', consent_basis: 'consent', ...members } as ConsentInputs
   const { needs: fallback, ...moment } = CONSENT_MOMENT
-  const decided = decideForPlatforms(inputs, ALL_NEEDS, { ...moment, ...context, fallback })
+  const decided = decideForPlatforms(inputs, RECORDED_NEEDS, { ...moment, ...context, fallback })
   return [decided.decision, ...decided.platforms.values()].map(decision => {
     const is_personalized = decision.outcome === 'granted' ? decision.is_personalized : undefined
     return [decision.outcome, decision.reason, findDecidingField(decision), is_personalized]

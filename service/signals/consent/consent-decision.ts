@@ -29,7 +29,7 @@ import {
 } from './platform-consent.ts'
 
 /** Version of the consent rules, stored as `consent_normalization_version`. */
-export const CONSENT_RULES_VERSION = '9'
+export const CONSENT_RULES_VERSION = '10'
 
 /**
  * The members of a submission that the decision reads. Apart from the basis, nothing has validated
