@@ -5,6 +5,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { it, type TestContext } from 'node:test'
 import { sendRawBytes } from '../../../testing/fixtures/raw-http.ts'
 import { respondToMalformedRequest } from './error-responses.ts'
+import { createLogger } from './logger.ts'
+import { createServiceApp } from './service-app.ts'
 
 it('names the error that Node reports', async test => {
   for (const [code, status, message] of [
@@ -56,6 +58,11 @@ it('returns 408 and closes the connection when headers or body are late', async 
     assert.match(answer, /\r\nconnection: close\r\n/)
     assert.deepEqual(JSON.parse(body), { message: 'The request did not arrive in time.' })
   }
+})
+
+it('waits for a whole request as long as documented: Node swaps a longer time for the head', () => {
+  const { server } = createServiceApp(createLogger('silent'))
+  assert.deepEqual([server.headersTimeout, server.requestTimeout], [30_000, 30_000])
 })
 
 /** Returns what a client reads while `act` uses the server side of its connection. */

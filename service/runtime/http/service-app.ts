@@ -103,8 +103,9 @@ export function createServiceApp(
   const untyped = fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
-    // Node would refuse a missing Host with an empty body; `prepareResponses` does it instead.
-    http: { requireHostHeader: false },
+    // Node would refuse a missing Host with an empty body; `prepareResponses` does it instead. It
+    // swaps the two timeouts when that of the head is longer, and its default is 60 seconds.
+    http: { requireHostHeader: false, headersTimeout: REQUEST_MILLISECONDS_MAX },
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: REQUEST_MILLISECONDS_MAX,
     keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
