@@ -69,7 +69,7 @@ export const EXAMPLE_EVENT = {
           captured_at: '2026-11-21T11:00:00.000Z',
         },
       },
-      rules_version: '9',
+      rules_version: '10',
       captured_at: '2026-11-21T11:00:00.000Z',
     },
   },

@@ -68,7 +68,7 @@ it('returns a purchase with the expected value of each member', async test => {
     measurement_class: 'advertising',
     attribution_join: 'allowed',
     enforcement_scope: 'event',
-    consent_normalization_version: '9',
+    consent_normalization_version: '10',
     click_ids: {},
     session: {
       visitor_id: 'visitor-1',

@@ -107,7 +107,7 @@ it('returns 202 and stores the consent objects without identifiers, beside the d
           '2026-11-21T11:00:00.000Z',
         ),
       },
-      rules_version: '9',
+      rules_version: '10',
       captured_at: '2026-11-21T11:00:00.000Z',
     },
   })

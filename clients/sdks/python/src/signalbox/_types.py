@@ -1,4 +1,4 @@
-# Generated from the contract 0.5.0 (sha256 43ea84a282fec55d6657467e255d4424699f751a44ed835391c40e7132d59a56). Do not edit.
+# Generated from the contract 0.5.0 (sha256 5c29186530a58c9f3cf79e5e62b00fdfb8e1426ed4586a5f27c6c791b10367ac). Do not edit.
 # ruff: noqa
 from __future__ import annotations
 
