@@ -52,7 +52,7 @@ export const EXAMPLE_EVENT = {
   measurement_class: 'advertising',
   attribution_join: 'allowed',
   enforcement_scope: 'event',
-  consent_normalization_version: '9',
+  consent_normalization_version: '10',
   consent: {
     ad_user_data: 'granted',
     captured_at: '2026-11-21T11:00:00Z',

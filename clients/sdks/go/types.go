@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 5c29186530a58c9f3cf79e5e62b00fdfb8e1426ed4586a5f27c6c791b10367ac). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 03d614ecdaeb9254b42d25b813bd06cc5b2d7e9e6007716dc7017f734896a423). DO NOT EDIT.
 
 package signalbox
 

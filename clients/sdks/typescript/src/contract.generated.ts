@@ -1,4 +1,4 @@
-// Generated from the contract 0.5.0 (sha256 5c29186530a58c9f3cf79e5e62b00fdfb8e1426ed4586a5f27c6c791b10367ac). Do not edit.
+// Generated from the contract 0.5.0 (sha256 03d614ecdaeb9254b42d25b813bd06cc5b2d7e9e6007716dc7017f734896a423). Do not edit.
 
 /** A native time, ISO 8601 text with an offset, or Unix seconds. */
 export type EventTime = Date | string | number
