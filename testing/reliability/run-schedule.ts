@@ -164,15 +164,17 @@ async function settle(
 }
 
 /** What the deliveries wait for, to find the cause of a violation that does not come again. */
-async function describeWaiting(store: StoreServer): Promise<string> {
+export async function describeWaiting(store: Pick<StoreServer, 'query'>): Promise<string> {
   const rows = await store.query(
     `select count(*)::int as deliveries, type as platform, queue.status, attempt_count,
        min(next_attempt_at) as due_from, max(next_attempt_at) as due_until,
        count(leased_until)::int as leased, max(leased_until) as leased_until,
        destinations.status as destination, backoff_cause, backoff_until, next_probe_at, now()
-     from delivery_queue queue join destinations on destinations.id = destination_id
+     from delivery_queue queue join destinations
+       on destinations.tracker_id = queue.tracker_id and destinations.id = destination_id
      where next_attempt_at is not null
-     group by destinations.id, queue.status, attempt_count order by 1 desc limit 8`,
+     group by destinations.tracker_id, destinations.id, queue.status, attempt_count
+     order by 1 desc limit 8`,
   )
   return rows.map(row => JSON.stringify(row)).join(', ')
 }
