@@ -91,4 +91,9 @@ function bundleCommonjs(outdir: string, { file, path, exports }: Library) {
   })
 }
 
-if (import.meta.main) await bundleLibraries(BUNDLES_FOLDER)
+if (import.meta.main) {
+  await bundleLibraries(BUNDLES_FOLDER).catch(error => {
+    // They are loaded as they are installed then.
+    process.stdout.write(`The libraries were not bundled: ${error}\n`)
+  })
+}
