@@ -42,15 +42,16 @@ export interface HeaderWriter {
 
 /**
  * Takes one request from the bucket of `key` and announces what remains; returns the refusal when
- * the bucket is empty. Clock and bucket take 0.27 µs (a million requests of a thousand keys).
+ * the bucket is empty, which refuses this many requests together. Clock and bucket take 0.27 µs (a million requests of a thousand keys).
  */
 export function consumeRateLimit(
   limit: RateLimit,
   key: string,
   reply: HeaderWriter,
+  refusedCount = 1,
 ): Refusal | null {
   const { remaining, waitSeconds } = limit.limiter.take(key)
-  if (waitSeconds > 0) return createRateLimitRefusal(limit, waitSeconds)
+  if (waitSeconds > 0) return createRateLimitRefusal(limit, waitSeconds, refusedCount)
   announceRateLimit(limit, remaining, reply)
   return null
 }
@@ -68,17 +69,15 @@ function announceRateLimit(limit: RateLimit, remaining: number, reply: HeaderWri
   reply.header('ratelimit', formatRateLimit(limit, remaining))
 }
 
-/** The reason of a refusal by this limit. */
-export function describeRateLimited({ name }: RateLimit): string {
-  return `rate_limited:${name}`
-}
-
-/** Returns the 429 for an empty bucket, with both headers and the wait in whole seconds. */
-export function createRateLimitRefusal(limit: RateLimit, waitSeconds: number): Refusal {
-  limit.onRefused()
+/**
+ * Returns the 429 for an empty bucket, with both headers and the wait in whole seconds. `count` is
+ * how many requests or events of a batch it refuses.
+ */
+export function createRateLimitRefusal(limit: RateLimit, waitSeconds: number, count = 1): Refusal {
+  for (let counted = 0; counted < count; counted += 1) limit.onRefused()
   const seconds = Math.max(1, Math.ceil(waitSeconds))
   return new Refusal(429, limit.message, {
-    reason: describeRateLimited(limit),
+    reason: `rate_limited:${limit.name}`,
     headers: {
       'retry-after': String(seconds),
       'ratelimit-policy': limit.policy,

@@ -1,7 +1,6 @@
 import type { AddressedRequest, AddressLimit } from '../../runtime/http/client-address.ts'
 import {
   consumeRateLimit,
-  describeRateLimited,
   type HeaderWriter,
   type RateLimit,
   takeRateLimit,
@@ -68,27 +67,14 @@ export function takeFurtherEvents(
 ): { taken: number; refusal: Refusal | null } {
   for (let taken = 0; taken < count; taken += 1) {
     const announced = taken === count - 1 ? reply : NO_HEADERS
+    const left = count - taken
     const refusal = request.browser
-      ? consumeBrowserLimits(limits, request, announced)
-      : limits.tracker && consumeRateLimit(limits.tracker, request.tracker.trackerId, announced)
-    if (!refusal) continue
-    // The one that refuses counts one event by itself.
-    countRefused(limits, refusal, count - taken - 1)
-    return { taken, refusal }
+      ? consumeBrowserLimits(limits, request, announced, left)
+      : limits.tracker &&
+        consumeRateLimit(limits.tracker, request.tracker.trackerId, announced, left)
+    if (refusal) return { taken, refusal }
   }
   return { taken: count, refusal: null }
-}
-
-/** Counts further events that a limit refuses, for the metrics: single requests count, too. */
-function countRefused(
-  { tracker, browser, publishableKey }: TrackerLimits,
-  { reason }: Refusal,
-  count: number,
-): void {
-  const limit = [tracker, browser?.limit, publishableKey].find(
-    one => one && reason === describeRateLimited(one),
-  )
-  for (let counted = 0; counted < count; counted += 1) limit?.onRefused()
 }
 
 /**
@@ -99,15 +85,17 @@ function consumeBrowserLimits(
   limits: PublishableLimits,
   request: BrowserRequest,
   reply: HeaderWriter,
+  refusedCount = 1,
 ): Refusal | null {
   const address = findVisitorAddress(limits, request)
   if (limits.browser && address !== null) {
-    const refusal = consumeRateLimit(limits.browser.limit, address, reply)
+    const refusal = consumeRateLimit(limits.browser.limit, address, reply, refusedCount)
     if (refusal) return refusal
   }
   const keyId = request.browser?.keyId ?? ''
   const announced = address === null ? reply : NO_HEADERS
-  return limits.publishableKey && consumeRateLimit(limits.publishableKey, keyId, announced)
+  const { publishableKey } = limits
+  return publishableKey && consumeRateLimit(publishableKey, keyId, announced, refusedCount)
 }
 
 /**
