@@ -249,6 +249,7 @@ export async function hasPartitions({ pool }: Database): Promise<boolean> {
   return rows.length > 0
 }
 
+/** How long data is kept. A month ends on the same day of the month, or on its last day. */
 type RetentionPeriod = { days: number } | { months: number }
 
 /**

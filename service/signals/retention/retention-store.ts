@@ -136,5 +136,3 @@ export async function deleteOldRows(
     return deleted.rows.length
   })
 }
-
-/** How long data is kept. A month ends on the same day of the month, or on its last day. */
