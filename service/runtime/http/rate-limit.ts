@@ -42,7 +42,8 @@ export interface HeaderWriter {
 
 /**
  * Takes one request from the bucket of `key` and announces what remains; returns the refusal when
- * the bucket is empty, which refuses this many requests together. Clock and bucket take 0.27 µs (a million requests of a thousand keys).
+ * the bucket is empty, for `refusedCount` requests together. Clock and bucket take 0.27 µs (a
+ * million requests of a thousand keys).
  */
 export function consumeRateLimit(
   limit: RateLimit,
