@@ -6,7 +6,6 @@ import { it } from 'node:test'
 import { createTestDatabase } from '../../../testing/fixtures/database.ts'
 import { createInstallation } from '../../../testing/fixtures/program.ts'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
-import { waitUntil } from '../../../testing/fixtures/wait-until.ts'
 import { provisionTracker } from '../../program/provisioning/provision-tracker.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { createLogger } from '../../runtime/http/logger.ts'
@@ -17,7 +16,9 @@ const KEY = '07'.repeat(32)
 it('changes no row and no file in 1,000 calls', async test => {
   const { database, connectionString } = await createTestDatabase(test)
   const program = createInstallation(test)
+  // Its own jobs write rows by the clock, so the program with the jobs does not run.
   const { url } = await program.startReady({
+    role: 'serve',
     environment: {
       DATABASE_URL: connectionString,
       SIGNALBOX_CREDENTIAL_KEY: KEY,
@@ -40,13 +41,9 @@ it('changes no row and no file in 1,000 calls', async test => {
     })
   const consent = { ad_user_data: 'granted' }
   assert.equal((await post('/events', trackerSecret, samplePurchase({ consent }))).status, 202)
-  await waitUntil(
-    'the event is settled',
-    async () => (await countWaitingDeliveries(database)) === 0,
-  )
 
   const [rows, files] = [await rowsOf(database), filesOf(program.dataFolder)]
-  assert.match(rows, /order-1001/)
+  assert.ok(rows.some(row => row.includes('order-1001')))
   const counts: Record<number, number> = {}
   for (let round = 0; round < CALLS / 5; round += 1) {
     const discovery = await fetch(`${url}/api/v1/sandbox`)
@@ -65,29 +62,29 @@ it('changes no row and no file in 1,000 calls', async test => {
   }
   const each = CALLS / 5
   assert.deepEqual(counts, { 200: 3 * each, 201: each, 422: each })
-  assert.equal(await rowsOf(database), rows)
+  assert.deepEqual(differencesOf(rows, await rowsOf(database)), [])
   assert.deepEqual(filesOf(program.dataFolder), files)
 })
 
-async function countWaitingDeliveries({ pool }: Database): Promise<number> {
-  const sql = 'select count(*)::int as n from all_deliveries where next_attempt_at is not null'
-  return (await pool.query(sql)).rows[0].n
+/** The lines that only one of the two has, so that a failure shows them and not every table. */
+function differencesOf(before: string[], after: string[]): string[] {
+  return [...new Set(before).symmetricDifference(new Set(after))]
 }
 
-/** Every row of every table as text, and the value of every sequence. Jobs run by the clock. */
-async function rowsOf({ pool }: Database): Promise<string> {
+/** Every row of every table as text, and the value of every sequence. */
+async function rowsOf({ pool }: Database): Promise<string[]> {
   const tables = await pool.query(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables
-     where schemaname in ('public', 'signalbox_store') and tablename <> 'job_records' order by 1`,
+     where schemaname in ('public', 'signalbox_store', 'signalbox_jobs') order by 1`,
   )
   const parts: string[] = []
   for (const { name } of tables.rows) {
     const { rows } = await pool.query(`select t::text as row from ${name} t order by 1`)
-    parts.push(`${name}\n${rows.map(({ row }) => row).join('\n')}`)
+    parts.push(...rows.map(({ row }) => `${name} ${row}`))
   }
-  const sequences = await pool.query('select sequencename, last_value from pg_sequences order by 1')
-  assert.ok(parts.length > 10)
-  return [...parts, JSON.stringify(sequences.rows)].join('\n\n')
+  const sequences = await pool.query('select s::text as row from pg_sequences s')
+  assert.ok(tables.rows.length > 10)
+  return [...parts, ...sequences.rows.map(({ row }) => row)]
 }
 
 /** Path and SHA-256 of every file below the folder. */
