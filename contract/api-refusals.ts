@@ -77,8 +77,8 @@ const RULE_DETAILS: Partial<Record<RefusalRule, RuleDetails>> = {
   reserved_name: { fields: ['value_data.custom_properties.*'] },
   tracker_rate_limit: {
     messages: [
-      'Too many requests for this tracker; wait, then send the same request again. An operator ' +
-        'can raise SIGNALBOX_TRACKER_RATE_PER_SECOND.',
+      'Too many requests for this tracker; wait, then retry. An operator can raise ' +
+        'SIGNALBOX_TRACKER_RATE_PER_SECOND.',
     ],
   },
   key_rate_limit: {

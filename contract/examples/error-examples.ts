@@ -55,8 +55,8 @@ export const ERROR_EXAMPLES = {
       summary: 'Rate limit exceeded',
       value: {
         message:
-          'Too many requests for this tracker; wait, then send the same request again. ' +
-          'An operator can raise SIGNALBOX_TRACKER_RATE_PER_SECOND.',
+          'Too many requests for this tracker; wait, then retry. An operator can raise ' +
+          'SIGNALBOX_TRACKER_RATE_PER_SECOND.',
       },
     },
   },

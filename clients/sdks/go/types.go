@@ -1,4 +1,4 @@
-// Code generated from contract 0.5.0 (sha256 03d614ecdaeb9254b42d25b813bd06cc5b2d7e9e6007716dc7017f734896a423). DO NOT EDIT.
+// Code generated from contract 0.5.0 (sha256 087a10604b33baa4adcaf274a1ff847d45c97bed02b41a2dfc95e97ff0184dc2). DO NOT EDIT.
 
 package signalbox
 

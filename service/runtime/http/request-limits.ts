@@ -87,9 +87,10 @@ const ADDRESS_LIMITS = {
   },
 } as const
 
+/** Of a request, and of an event in a batch. */
 const TRACKER_MESSAGE =
-  'Too many requests for this tracker; wait, then send the same request again. An operator can ' +
-  'raise SIGNALBOX_TRACKER_RATE_PER_SECOND.'
+  'Too many requests for this tracker; wait, then retry. An operator can raise ' +
+  'SIGNALBOX_TRACKER_RATE_PER_SECOND.'
 const PAGE_WITHDRAWALS_MESSAGE =
   'Too many withdrawals from pages of this tracker; wait, then send the same event again.'
 const PUBLISHABLE_MESSAGE =

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { BODY_BYTES_MAX } from '@signalbox/contract/errors.ts'
 import {
   type FastifyBaseLogger,
@@ -43,6 +44,8 @@ declare module 'fastify' {
 const REQUEST_MILLISECONDS_MAX = 30_000
 /** Longer than the idle timeout of common load balancers (60 s), so that they close first. */
 const KEEP_ALIVE_MILLISECONDS = 72_000
+/** Of a shutdown, for requests that are on their way. */
+const LAST_REQUESTS_MILLISECONDS = 100
 /** An event id has up to 128 characters, each up to 4 bytes, each percent-encoded as 3. */
 const PATH_PARAMETER_CHARACTERS_MAX = 128 * 4 * 3
 
@@ -161,9 +164,11 @@ function prepareResponses(app: ServiceApp, publicOrigin: () => string): void {
 }
 
 /**
- * Fastify closes only connections of later requests; open ones would delay the shutdown. Later
- * requests are left to it, and earlier ones close theirs with their response. Browsers and load
- * balancers open connections ahead of any request, for which Node would wait a minute.
+ * A client sends on an open connection until it hears that it ends, and the system resets a
+ * connection that is closed with bytes that nobody read. So from the start of a shutdown each
+ * response says that its connection ends, and idle connections stay open for a moment longer.
+ * After it Fastify closes those of earlier requests. Browsers and load balancers open connections
+ * ahead of any request; Node would wait a minute for these.
  */
 function closeConnectionsOnShutdown(app: ServiceApp): void {
   let isClosing = false
@@ -174,6 +179,7 @@ function closeConnectionsOnShutdown(app: ServiceApp): void {
   })
   app.addHook('preClose', async () => {
     isClosing = true
+    await delay(LAST_REQUESTS_MILLISECONDS)
     for (const socket of open) if (socket.bytesRead === 0) socket.destroy()
   })
   app.addHook('onSend', (request, reply, payload, done) => {

@@ -58,8 +58,8 @@ it('returns 429 with Retry-After, stores nothing, and accepts the retry', async 
   assert.equal(refused.status, 429)
   assert.deepEqual(refused.body, {
     message:
-      'Too many requests for this tracker; wait, then send the same request again. An operator can ' +
-      'raise SIGNALBOX_TRACKER_RATE_PER_SECOND.',
+      'Too many requests for this tracker; wait, then retry. An operator can raise ' +
+      'SIGNALBOX_TRACKER_RATE_PER_SECOND.',
   })
   assert.equal(refused.headers.get('retry-after'), '1')
   assert.equal(refused.headers.get('x-should-retry'), null)
