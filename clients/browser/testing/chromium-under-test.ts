@@ -117,14 +117,21 @@ const TWO_FRAMES = 'new Promise(done => requestAnimationFrame(() => requestAnima
 /** The rules that read colors. The color scheme of a page changes nothing else. */
 const COLOR_RULES = { runOnly: ['color-contrast', 'link-in-text-block'] }
 
+const COLOR_SCHEMES = ['light', 'dark'] as const
+
+export type ColorScheme = (typeof COLOR_SCHEMES)[number]
+
 /**
- * The axe-core violations of the page in light and dark mode, one line each: the rules of WCAG 2.2
- * A and AA and best practices, with impact "serious" or "critical". In dark mode it asks only about
- * colors, because axe-core takes half of the CPU time of the pages in the tests.
+ * The axe-core violations of the page in these modes, one line each: the rules of WCAG 2.2 A and AA
+ * and best practices, with impact "serious" or "critical". In dark mode it asks only about colors,
+ * because axe-core takes half of the CPU time of the pages in the tests.
  */
-export async function findAccessibilityViolations(page: Page): Promise<string[]> {
+export async function findAccessibilityViolations(
+  page: Page,
+  schemes: readonly ColorScheme[] = COLOR_SCHEMES,
+): Promise<string[]> {
   const findings: string[] = []
-  for (const colorScheme of ['light', 'dark'] as const) {
+  for (const colorScheme of schemes) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     // A page that follows the scheme by script has done so after a frame.
     await page.evaluate(TWO_FRAMES)
