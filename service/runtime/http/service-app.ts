@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
 import { BODY_BYTES_MAX } from '@signalbox/contract/errors.ts'
 import {
   type FastifyBaseLogger,
@@ -17,6 +16,7 @@ import {
 } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 import { findSpan, traceIdOf } from '../tracing/tracer.ts'
+import { sleep } from '../util/wait.ts'
 import {
   createNotFoundHandler,
   respondToMalformedRequest,
@@ -45,7 +45,7 @@ const REQUEST_MILLISECONDS_MAX = 30_000
 /** Longer than the idle timeout of common load balancers (60 s), so that they close first. */
 const KEEP_ALIVE_MILLISECONDS = 72_000
 /** Of a shutdown, for requests that are on their way. */
-const LAST_REQUESTS_MILLISECONDS = 100
+const LAST_REQUESTS_SECONDS = 0.1
 /** An event id has up to 128 characters, each up to 4 bytes, each percent-encoded as 3. */
 const PATH_PARAMETER_CHARACTERS_MAX = 128 * 4 * 3
 
@@ -179,7 +179,7 @@ function closeConnectionsOnShutdown(app: ServiceApp): void {
   })
   app.addHook('preClose', async () => {
     isClosing = true
-    await delay(LAST_REQUESTS_MILLISECONDS)
+    await sleep(LAST_REQUESTS_SECONDS)
     for (const socket of open) if (socket.bytesRead === 0) socket.destroy()
   })
   app.addHook('onSend', (request, reply, payload, done) => {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** A pause between two attempts. */
+/** A pause, such as that between two attempts. */
 export async function sleep(seconds: number): Promise<void> {
   await delay(seconds * 1_000)
 }
