@@ -17,7 +17,8 @@ const ROOT = join(import.meta.dirname, '..')
 /** No list of folders to run: a new one would be forgotten. */
 const NO_SOURCES = /^(node_modules|dist.*|\..+)$/
 const GROUP_LINES_MAX = 9_000
-const CONCURRENCY = 3
+/** More than cores: a process waits for PostgreSQL, browsers and programs a third of its time. */
+const CONCURRENCY = 5
 /** The long proofs say so themselves, with a reason. */
 const FULL_RUN_ONLY = /^\/\/ Full run only: /m
 const RUNS_ALONE = /^\/\/ Runs alone: |^(before|after|beforeEach|afterEach)\(/m
