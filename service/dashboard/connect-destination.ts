@@ -131,10 +131,9 @@ interface ConnectionInput {
 
 /**
  * Reads what a person enters to connect a destination: the members that the platform asks for and a
- * credential of a kind that it takes, without the white space around them. Other members are
- * ignored, and those that are left out keep their value in `current`. Throws a 422 refusal that
- * names each wrong field by its label, says where to find the value, and never repeats a
- * credential.
+ * credential of a kind that it takes, without the white space around them. Members that are left
+ * out keep their value in `current`. Throws a 422 refusal that names each unknown member, and each
+ * wrong field by its label, says where to find the value, and never repeats a credential.
  */
 function parseConnectionInput(
   platform: Platform,
@@ -142,6 +141,7 @@ function parseConnectionInput(
   current: TargetConfig = {},
 ): { config: TargetConfig; accessToken: string } {
   const errors = new FieldErrorList()
+  addUnknownErrors(errors, platform, config)
   const given = readTarget(errors, platform, { ...current, ...withoutUndefined(config) })
   const token = readToken(errors, platform, accessToken)
   if (!errors.isEmpty || token === null) throw Refusal.ofFields(errors.toErrors())
@@ -154,6 +154,17 @@ function parseTokenInput(platform: Pick<Platform, 'credentialForms'>, input: str
   const token = readToken(errors, platform, input)
   if (token === null) throw Refusal.ofFields(errors.toErrors())
   return token
+}
+
+/** A misspelled member would be left out in silence. */
+function addUnknownErrors(
+  errors: FieldErrorList,
+  { targetFields }: Platform,
+  config: Record<string, unknown>,
+): void {
+  for (const name of Object.keys(config)) {
+    if (!targetFields.some(field => field.name === name)) errors.addUnknownMember('config', name)
+  }
 }
 
 function withoutUndefined(members: Record<string, unknown>): Record<string, unknown> {

@@ -27,7 +27,7 @@ it('creates a destination that receives the next events', async test => {
   const reply = await owner.client.call('POST', list, {
     body: {
       type: 'meta',
-      config: { dataset_id: ` ${datasetId} `, note: 'ignored' },
+      config: { dataset_id: ` ${datasetId} ` },
       access_token: `${accessToken}\n`,
       ad_account_id: adAccountId,
     },

@@ -7,6 +7,9 @@ import { startTestService, type TestService } from '../../testing/fixtures/servi
 
 const PERSON = 'jane@people.example'
 
+/** As members that are sent, not as what they mean to JavaScript. */
+const HOSTILE_NAMES = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty']
+
 interface Operation {
   method: string
   url: string
@@ -26,12 +29,17 @@ it('returns 422 for an unknown member in the body of each operation of the dashb
     const replies = [
       await owner.client.call(method, path, { body: { note: PERSON } }),
       await owner.client.call(method, path, { body: { [PERSON]: true } }),
+      ...(await Promise.all(
+        HOSTILE_NAMES.map(name => owner.client.call(method, path, { body: { [name]: {} } })),
+      )),
     ]
     for (const { status, body } of replies) {
       assert.equal(status, 422, config.operationId)
       assert.doesNotMatch(JSON.stringify(body), /jane/, config.operationId)
     }
     const { note } = replies[0]?.body.errors ?? {}
+    const { errors: prototype = {} } = replies[2]?.body ?? {}
+    assert.ok(Object.hasOwn(prototype, '__proto__'), config.operationId)
     assert.deepEqual(note, ['The note field is not known here; remove it.'], config.operationId)
   }
   assert.equal(await countEntriesAbout(service), 0)

@@ -9,7 +9,7 @@ import type { RequestLimits } from '../../runtime/http/request-limits.ts'
 import { recordFailure } from '../../runtime/http/request-log.ts'
 import type { ServiceApp } from '../../runtime/http/service-app.ts'
 import type { Settings } from '../../runtime/settings/settings.ts'
-import { isObject } from '../../runtime/util/is-object.ts'
+import { isObject, objectOrEmpty } from '../../runtime/util/is-object.ts'
 import {
   type AgentPrincipal,
   requireAgentToken,
@@ -25,6 +25,8 @@ import type { McpEra, McpRequest, McpToolServer } from './mcp-server.ts'
 export interface McpCaller {
   principal: AgentPrincipal
   requestId: string
+  /** Of a call, as they were sent: the library drops members such as `__proto__` in silence. */
+  toolArguments: unknown
 }
 
 /** Options of the endpoint, independent of its tools. */
@@ -58,7 +60,8 @@ export function mountMcpEndpoint(app: ServiceApp, endpoint: McpEndpoint): void {
       if (body === undefined) throw new Refusal(400, 'The body is empty.')
       if (Array.isArray(body)) throw new Refusal(400, NO_BATCHES)
       const signal = abortSignalOf(reply.raw)
-      const caller = { principal: agent, requestId: id }
+      const { arguments: toolArguments } = objectOrEmpty(objectOrEmpty(body).params)
+      const caller = { principal: agent, requestId: id, toolArguments }
       // Loads the library on the first request: it takes 10 MB for each thread.
       const { handleMcpRequest } = await import('./mcp-server.ts')
       const received = { ...headers, accept: readAccept(headers.accept) }

@@ -50,7 +50,8 @@ function describeSignalboxServer(context: AgentsContext, caller: McpCaller): Too
     tools: AGENT_TOOLS,
     prompts: AGENT_PROMPTS,
     resources: AGENT_RESOURCES,
-    call: (tool, input) => callTool(context, { tool, input, ...caller }),
+    call: (tool, input) =>
+      callTool(context, { tool, input: caller.toolArguments ?? input, ...caller }),
     read: resource => readResource(context, resource, caller),
   }
 }

@@ -130,6 +130,9 @@ it('names unknown and invalid arguments', async test => {
       )
     }
     assert.match(answer.text, /Next step: correct what is named above/)
+    const prototype = JSON.parse('{"__proto__": {"workspace_id": 1}}')
+    const hostile = await mcp.callTool(name, { ...given[name], ...prototype })
+    assert.match(hostile.text, /The __proto__ field is not known here; remove it\./, name)
   }
   for (const [name, arguments_, fault] of [
     ['get_performance', { days: 0 }, /The days field must be at least 1\./],

@@ -5,6 +5,7 @@ import { createAuditTrail } from '../../audit/audit-store.ts'
 import { deriveAuditKeys } from '../../audit/signed-head.ts'
 import type { Database } from '../../runtime/db/database.ts'
 import { Refusal } from '../../runtime/http/refusal.ts'
+import { readJsonBody } from '../../runtime/http/request-body.ts'
 import { previewRouting, setRouting } from '../../signals/delivery/change-routing.ts'
 import { findDestinationsOfId } from '../../signals/delivery/credential-store.ts'
 import type { Destination } from '../../signals/delivery/destination-store.ts'
@@ -61,19 +62,27 @@ function sentencesOf({ errors, message }: Refusal): string {
   return errors ? Object.values(errors).flat().join(' ') : message
 }
 
+const THE_BODY = 'The body'
+
 /** Larger than any valid routing. */
 const FILE_BYTES_MAX = 262_144
 
-/** Reads a routing as JSON; its members are validated later. Throws a StartError. */
+/** Reads a routing by the rules of a body; its members are validated later. Throws a StartError. */
 export async function readRoutingFile(path: string): Promise<unknown> {
-  const text = await readFile(path, 'utf8').catch(cause => {
+  const bytes = await readFile(path).catch(cause => {
     throw new StartError(`The routing cannot be read from ${path}.`, { cause })
   })
-  if (text.length > FILE_BYTES_MAX) throw new StartError(`${path} is too large for a routing.`)
+  if (bytes.length > FILE_BYTES_MAX) throw new StartError(`${path} is too large for a routing.`)
+  // An empty body is none; an empty file is a mistake.
+  if (bytes.length === 0) throw new StartError(`${path} is empty.`)
   try {
-    return JSON.parse(text)
-  } catch (cause) {
-    throw new StartError(`${path} is not JSON.`, { cause })
+    return readJsonBody(bytes)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const problem = sentencesOf(error)
+    const isOfFile = problem.startsWith(THE_BODY)
+    const told = isOfFile ? path + problem.slice(THE_BODY.length) : problem
+    throw new StartError(told, { cause: error })
   }
 }
 

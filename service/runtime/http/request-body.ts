@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { countWrittenMembers } from '../util/repeated-names.ts'
 import { Refusal } from './refusal.ts'
 import { FieldErrorList, isStorableText, VALID_TEXT } from './validator.ts'
 
@@ -11,6 +12,10 @@ const DEPTH_MAX = 32
  * because several operations have an optional one. `isIgnored`: the operation reads no body, so its
  * texts do not matter.
  *
+ * A member named `__proto__` is kept like any other: dropped, it would be a refusal of consent or
+ * an entry of a map that nobody misses. So copy members by spread, `Object.fromEntries` or
+ * `defineMember`, never by assignment to a name of the caller.
+ *
  * Duplicate names: RFC 8259 lets every parser choose one of the two, so an edge in front of the
  * service could check one value while the service stores the other; I-JSON (RFC 7493, 2.3) forbids
  * them. Counting takes 1.1 µs of the 5 µs for a purchase of 1.2 KB.
@@ -20,7 +25,7 @@ export function readJsonBody(bytes: Buffer, { isIgnored = false } = {}): unknown
   if (!isUtf8(bytes)) throw new Refusal(400, 'The body is not valid UTF-8.')
   const json = bytes.toString('utf8')
   const body = parseJson(json)
-  const shape = { level: 0, members: 0, hasPrototypeMember: false }
+  const shape = { level: 0, members: 0 }
   measureShape(body, 1, shape)
   if (shape.level > DEPTH_MAX) {
     throw new Refusal(400, `The body is nested deeper than ${DEPTH_MAX} levels.`)
@@ -28,7 +33,6 @@ export function readJsonBody(bytes: Buffer, { isIgnored = false } = {}): unknown
   if (shape.members !== countWrittenMembers(bytes)) {
     throw new Refusal(400, 'The body has an object that names a member twice.')
   }
-  if (shape.hasPrototypeMember) deletePrototypeMembers(body)
   // Neither NUL nor a lone surrogate can be written without an escape.
   if (!isIgnored && json.includes('\\u')) refuseUnstorableText(body)
   return body
@@ -68,7 +72,6 @@ function parseJson(text: string): unknown {
 interface Shape {
   level: number
   members: number
-  hasPrototypeMember: boolean
 }
 
 /**
@@ -86,32 +89,8 @@ function measureShape(value: unknown, level: number, shape: Shape): void {
   }
   for (const name in value) {
     shape.members += 1
-    if (name === '__proto__') shape.hasPrototypeMember = true
     measureShape((value as Record<string, unknown>)[name], level + 1, shape)
   }
-}
-
-const QUOTE = 0x22
-const COLON = 0x3a
-const BACKSLASH = 0x5c
-
-/** Counts the members in JSON text: the colons outside of strings. */
-function countWrittenMembers(json: Buffer): number {
-  let count = 0
-  for (let at = 0; at < json.length; at += 1) {
-    if (json[at] === COLON) count += 1
-    if (json[at] !== QUOTE) continue
-    at += 1
-    while (json[at] !== QUOTE) at += json[at] === BACKSLASH ? 2 : 1
-  }
-  return count
-}
-
-/** A `__proto__` member would change a prototype when it is copied. */
-function deletePrototypeMembers(value: unknown): void {
-  if (typeof value !== 'object' || value === null) return
-  if (Object.hasOwn(value, '__proto__')) Reflect.deleteProperty(value, '__proto__')
-  for (const member of Object.values(value)) deletePrototypeMembers(member)
 }
 
 declare module 'fastify' {

@@ -30,6 +30,18 @@ export function memberOf({ instancePath, keyword, params }: ErrorObject): string
   return name === '' && keyword === 'required' ? String(params.missingProperty) : name
 }
 
+/** The error of a member that an object does not have. */
+export function describeUnknownMember(path: string, name: string): SchemaError {
+  const instancePath = `/${path.replaceAll('.', '/')}`
+  const params = { additionalProperty: name }
+  return describeSchemaError({
+    instancePath,
+    keyword: 'additionalProperties',
+    params,
+    schemaPath: '',
+  })
+}
+
 /**
  * The errors of an `anyOf` as one caller means it: when the type fits none of the alternatives, one
  * error that names the types; else the errors of the alternatives whose type fits.
@@ -64,7 +76,7 @@ function formatFieldPath({ instancePath, keyword, params }: ErrorObject): string
 
 /** Any other name may be personal data, such as an email address, and is not repeated. */
 function isMemberName(name: unknown): name is string {
-  return typeof name === 'string' && /^[a-z]+(_[a-z]+)*$/.test(name) && name.length <= 40
+  return typeof name === 'string' && /^_*[a-z]+(_[a-z]+)*_*$/.test(name) && name.length <= 40
 }
 
 /** RFC 6901. */

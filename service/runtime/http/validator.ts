@@ -3,7 +3,13 @@ import type { ErrorObject } from 'ajv'
 import type { Static, TSchema } from 'typebox'
 import { isObject, type UntrustedObject } from '../util/is-object.ts'
 import { type BrokenRule, type FieldErrors, Refusal } from './refusal.ts'
-import { compileSchema, describeSchemaError, memberOf, type SchemaCheck } from './schema-errors.ts'
+import {
+  compileSchema,
+  describeSchemaError,
+  describeUnknownMember,
+  memberOf,
+  type SchemaCheck,
+} from './schema-errors.ts'
 
 interface ValidatorOptions<Value> {
   /** Members that are stored or sent as text of one line. */
@@ -192,6 +198,12 @@ export class FieldErrorList {
     if (sentences) sentences.push(sentence)
     else this.#errors.set(field, [sentence])
     this.#rules.push({ field, rule })
+  }
+
+  /** For an object whose members no schema names; `path` is the object. */
+  addUnknownMember(path: string, name: string): void {
+    const { field, sentence, rule } = describeUnknownMember(path, name)
+    this.add(field, sentence, rule)
   }
 
   has(field: string): boolean {

@@ -18,6 +18,12 @@ export function parseJsonObject(text: string): JsonObject | null {
   }
 }
 
+/** Sets a member of any name: an assignment to `__proto__` changes the prototype instead. */
+export function defineMember(members: JsonObject, name: string, value: unknown): void {
+  const flags = { enumerable: true, writable: true, configurable: true }
+  Object.defineProperty(members, name, { value, ...flags })
+}
+
 /** The same members without those that are null. */
 export function omitNull(members: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null))

@@ -99,7 +99,8 @@ describe('consentRecord', () => {
     }
     const record = buildConsentRecord({ consent })
     assert.deepEqual(record.consent, {})
-    assert.deepEqual(record.dropped, [])
+    // So that a caller learns of them without their names.
+    assert.deepEqual(record.dropped, ['consent.*'])
     assert.equal(record.dropped_unnamed, 6)
   })
 

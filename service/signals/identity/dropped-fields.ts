@@ -84,6 +84,6 @@ export function recordDropped(dropped: DroppedField[], field: string, reason: Dr
  * reads like a field name is repeated; any other becomes `*`.
  */
 export function formatMemberPath(parent: string, name: string): string {
-  const readable = name.length <= 40 && /^[a-z][a-z_]*\d{0,2}$/i.test(name)
+  const readable = name.length <= 40 && /^_*[a-z][a-z_]*\d{0,2}$/i.test(name)
   return readable ? `${parent}.${name}` : `${parent}.*`
 }

@@ -218,6 +218,6 @@ function findUnknownMembers(body: EventSubmission): string[] {
   const ignored = Object.keys(body).filter(
     name => !SUBMISSION_MEMBERS.has(name) && !isPrivacyMember(name),
   )
-  const shown = ignored.map(name => (/^[A-Za-z][A-Za-z_-]{0,39}$/.test(name) ? name : '*'))
+  const shown = ignored.map(name => (/^_{0,2}[A-Za-z][A-Za-z_-]{0,39}$/.test(name) ? name : '*'))
   return [...new Set(shown)].slice(0, UNKNOWN_MEMBERS_MAX)
 }

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { hash } from 'node:crypto'
 import type { RefusalRule } from '@signalbox/contract/refusal-rules.ts'
 import { EVENT_ID_CHARACTERS_MAX } from '@signalbox/contract/submissions.ts'
+import { defineMember } from '../../runtime/util/is-object.ts'
 import { containsIdentifier } from './redact-submission.ts'
 
 type EventIdResolution =
@@ -99,7 +100,10 @@ function sortMembers(object: object, omitted?: string): Record<string, unknown> 
   const source = object as Record<string, unknown>
   const members: Record<string, unknown> = {}
   for (const name of sortNames(Object.keys(source))) {
-    if (name !== omitted) members[name] = sortNestedMembers(source[name])
+    if (name === omitted) continue
+    const value = sortNestedMembers(source[name])
+    if (name === '__proto__') defineMember(members, name, value)
+    else members[name] = value
   }
   return members
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { CreatedEvent } from '@signalbox/sdk'
 import { isObject } from '../../../../service/runtime/util/is-object.ts'
+import { parseWithoutRepeats } from '../../../../service/runtime/util/repeated-names.ts'
 import { createUsageError, EXIT_CODES, type ExitCode } from '../cli-error.ts'
 import type { CommandContext, Handler } from '../command-context.ts'
 import {
@@ -49,14 +50,20 @@ const FILE_OPTIONS = [
 
 async function readData({ host }: CommandContext, data: string | undefined): Promise<EventBody> {
   if (data === undefined) return {}
-  const text = await readText(data, () => readInput(host))
+  return parseData(await readText(data, () => readInput(host)))
+}
+
+/** The object in `--data`. Throws a CliError for anything else. */
+export function parseData(text: string): EventBody {
+  let parsed: { value: unknown } | null
   try {
-    const event = JSON.parse(text)
-    if (isObject(event)) return event
+    parsed = parseWithoutRepeats(text)
   } catch {
     throw createUsageError('--data is not JSON.')
   }
-  throw createUsageError('--data must be a JSON object.')
+  if (parsed === null) throw createUsageError('--data has an object that names a member twice.')
+  if (!isObject(parsed.value)) throw createUsageError('--data must be a JSON object.')
+  return parsed.value as EventBody
 }
 
 /** An option must not overwrite what the person chose. */

@@ -1,8 +1,7 @@
 import type { SandboxEventSubmission } from '@signalbox/sdk'
-import { parseJsonObject } from '../../../../service/runtime/util/is-object.ts'
-import { createUsageError } from '../cli-error.ts'
 import type { DefineGroup, Handler } from '../command-context.ts'
 import { printable } from '../output/style.ts'
+import { parseData } from './create-event.ts'
 
 export const defineSandbox: DefineGroup = (group, run) => {
   group
@@ -16,7 +15,7 @@ const trySandbox: Handler<{ data?: string }> = async (context, { data }) => {
   const { signal } = context.host
   const client = await context.anonymousClient()
   const discovery = await client.sandbox.discover({ signal })
-  const event = data === undefined ? discovery.try.body : parseEvent(data)
+  const event = data === undefined ? discovery.try.body : parseData(data)
   const { api_key: apiKey } = await client.sandbox.createKey({ signal })
   const result = await client.sandbox.validate(event as SandboxEventSubmission, { apiKey, signal })
   if (context.isJson) {
@@ -33,10 +32,4 @@ const trySandbox: Handler<{ data?: string }> = async (context, { data }) => {
     'Next, with a token: signalbox auth login',
   ]
   await context.print(shown.map(line => `${line}\n`).join(''))
-}
-
-function parseEvent(text: string): object {
-  const event = parseJsonObject(text)
-  if (event !== null) return event
-  throw createUsageError('--data must be a JSON object.')
 }

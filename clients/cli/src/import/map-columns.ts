@@ -1,4 +1,5 @@
 import type { ConsentEvent } from '@signalbox/sdk'
+import { parseWithoutRepeats } from '../../../../service/runtime/util/repeated-names.ts'
 import { createUsageError } from '../cli-error.ts'
 import { coerceText, EVENT_FIELDS, type EventBody, setMember } from '../event-fields.ts'
 import { type CellFormats, readCell } from './cell-formats.ts'
@@ -202,16 +203,20 @@ const STRUCTURED = new Set<string>(Object.keys(MEMBERS).filter(name => MEMBERS[n
 function parseCell(member: string, text: string): unknown {
   const [first = ''] = member.split('.')
   const mayBeJson = STRUCTURED.has(first) || first === 'data_processing_options'
-  return (mayBeJson ? parseJson(text) : null) ?? coerceText(member, text)
+  return (mayBeJson ? parseJson(member, text) : null) ?? coerceText(member, text)
 }
 
-function parseJson(text: string): unknown {
+/** Null for text that is no JSON. Throws a CliError when it names a member twice. */
+function parseJson(member: string, text: string): unknown {
   if (!/^[[{]/.test(text)) return null
+  let parsed: { value: unknown } | null
   try {
-    return JSON.parse(text)
+    parsed = parseWithoutRepeats(text)
   } catch {
     return null
   }
+  if (parsed === null) throw createUsageError(`A cell of ${member} names a member twice.`)
+  return parsed.value
 }
 
 function parseMap(map: readonly string[]): Map<string, string> {

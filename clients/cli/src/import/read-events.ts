@@ -1,4 +1,5 @@
 import { isObject } from '../../../../service/runtime/util/is-object.ts'
+import { parseWithoutRepeats } from '../../../../service/runtime/util/repeated-names.ts'
 import { CliError, createUsageError } from '../cli-error.ts'
 import type { EventBody } from '../event-fields.ts'
 import type { CellFormats } from './cell-formats.ts'
@@ -48,7 +49,9 @@ async function* readJsonEvents({ lines }: FileLines): AsyncGenerator<EventLine> 
 
 function parseJsonLine(line: TextLine): EventLine {
   try {
-    const value = JSON.parse(line.text ?? '')
+    const parsed = parseWithoutRepeats(line.text ?? '')
+    if (parsed === null) return refuse(line, 'The line has an object that names a member twice.')
+    const { value } = parsed
     if (!isObject(value)) return refuse(line, 'The line is not a JSON object.')
     return { number: line.number, event: unwrapRefused(value), problem: null }
   } catch {
