@@ -8,6 +8,7 @@ import type {
   Platform,
   SendAnswer,
 } from '../service/signals/platforms/platform.ts'
+import { withRedactedAnswers } from '../service/signals/platforms/redact-answers.ts'
 import { createHostileEvents, HOSTILE_USER_DATA, listVariedEvents } from './hostile-events.ts'
 import { type PlatformUnderTest, testPlatformConformance } from './platform-conformance.ts'
 import { FAULTS, startServer } from './platform-faults.ts'
@@ -130,7 +131,7 @@ async function deliver<Target>({ platform, underTest, events }: Delivered<Target
   const outcomes = new Map<string, string>()
   const requests: SendAnswer[] = []
   const sender = {
-    platform: platform as Platform,
+    platform: withRedactedAnswers(platform as Platform),
     connection: connectTo(platform, underTest),
     now: () => new Date(0),
     canStart: () => true,
@@ -148,7 +149,6 @@ async function deliver<Target>({ platform, underTest, events }: Delivered<Target
   )
   return { outcomes, requests }
 }
-
 type OnAnswered = Parameters<typeof sendEvents>[0]['onAnswered']
 
 function testAnswers<Target>(name: string, underTest: SimulatedPlatform<Target>): void {

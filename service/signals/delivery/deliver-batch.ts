@@ -5,6 +5,7 @@ import { monotonicSeconds } from '../../runtime/util/time.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import type { TokenResult } from '../platforms/access-tokens/client.ts'
 import type { SendOutcome } from '../platforms/platform.ts'
+import { hasFreeText } from '../platforms/redact-answers.ts'
 import { insertAttempt } from './attempt-store.ts'
 import {
   type ClaimedBatch,
@@ -34,7 +35,6 @@ import {
 import { reviewDeliveries, windowEnd } from './review-deliveries.ts'
 import {
   answerOfEvent,
-  hasFreeText,
   type OutboundDelivery,
   type Sender,
   type SentRequest,

@@ -99,7 +99,7 @@ async function sendRequest(
     startedAt,
     durationMilliseconds: performance.now() - startMilliseconds,
     eventCount: batch.length,
-    result: redactSecretQuery(redactSentValues(answer, events), platform),
+    result: answer,
     decided: batch,
   }
 }
@@ -137,86 +137,4 @@ function outcomeOfEvent(request: SendAnswer, event: EventAnswer) {
 
 function isRejection({ outcome }: Pick<SendAnswer, 'outcome'>): boolean {
   return outcome === 'auth' || outcome === 'config'
-}
-
-const REDACTED = 'REDACTED'
-
-/** A platform whose secret is in the URL may repeat the URL in its answer, or an error may. */
-export function redactSecretQuery(
-  answer: SendAnswer,
-  { secretQueryMembers = [] }: Pick<Platform, 'secretQueryMembers'>,
-): SendAnswer {
-  if (secretQueryMembers.length === 0) return answer
-  const names = secretQueryMembers.map(name => RegExp.escape(name)).join('|')
-  const value = new RegExp(`(?<=(?:^|[?&;\\s"])(?:${names})=)[^&\\s"]+`, 'gi')
-  return redactStrings(answer, [value])
-}
-/** Shorter values occur in ordinary words and identify nobody. */
-const VALUE_CHARACTERS_MIN = 6
-/** An adapter may have truncated a text of this length in the middle of a value. */
-const WHOLE_CHARACTERS_MAX = 499
-
-/**
- * The answer without the identifiers that were sent, in case the platform repeats them. One answer
- * is stored for all events of a request, among them deliveries of other people, where the erasure
- * of one person would not find it.
- */
-export function redactSentValues(answer: SendAnswer, events: readonly OutboundEvent[]): SendAnswer {
-  if (!hasFreeText(answer)) return answer
-  const text = JSON.stringify([answer.error, answer.answer, answer.events]).toLowerCase()
-  const patterns = [...collectSentValues(events)]
-    .filter(value => text.includes(escapeAsJson(value).toLowerCase()))
-    .sort((one, other) => other.length - one.length)
-    .map(value => new RegExp(RegExp.escape(value), 'gi'))
-  return {
-    ...answer,
-    error: redactStrings(answer.error, patterns),
-    answer: redactStrings(answer.answer, patterns),
-    ...(answer.events && { events: redactStrings(answer.events, patterns) }),
-  }
-}
-
-/**
- * Whether an answer could repeat what was sent. Most answers are a number of events and an empty
- * list; anything else a platform returns may be free text.
- */
-export function hasFreeText({ error, answer, events = [] }: SendAnswer): boolean {
-  if (error !== null || events.some(event => event.error !== null)) return true
-  return Object.entries(answer ?? {}).some(([name, member]) => !isCodeOnly(name, member))
-}
-
-function isCodeOnly(name: string, member: unknown): boolean {
-  if (Array.isArray(member)) return member.length === 0
-  return name === 'events_received' && typeof member === 'number'
-}
-
-function collectSentValues(events: readonly OutboundEvent[]): Set<string> {
-  const values = events.flatMap(({ digests, plain, referrer, appData }) => [
-    ...Object.values(digests).flat(),
-    ...Object.values(plain),
-    ...(referrer === null ? [] : [referrer]),
-    ...Object.values(appData ?? {})
-      .flat()
-      .filter(isText),
-  ])
-  return new Set(values.filter(value => value.length >= VALUE_CHARACTERS_MIN))
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string'
-}
-
-function escapeAsJson(value: string): string {
-  return JSON.stringify(value).slice(1, -1)
-}
-
-function redactStrings<Part>(part: Part, patterns: readonly RegExp[]): Part {
-  return JSON.parse(JSON.stringify(part), (_, member) =>
-    typeof member === 'string' ? redactText(member, patterns) : member,
-  )
-}
-
-function redactText(text: string, patterns: readonly RegExp[]): string {
-  const whole = text.length > WHOLE_CHARACTERS_MAX ? text.replace(/\S+$/, '') : text
-  return patterns.reduce((rest, pattern) => rest.replace(pattern, REDACTED), whole)
 }

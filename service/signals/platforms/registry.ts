@@ -2,6 +2,7 @@ import { AccessTokens } from './access-tokens/client.ts'
 import type { Platform } from './platform.ts'
 import type { PlugInContext } from './plug-in.ts'
 import { PLATFORM_PLUG_INS } from './plug-ins.ts'
+import { withRedactedAnswers } from './redact-answers.ts'
 
 /**
  * The clients of all platforms, which are loaded with this file: 70 modules. What needs only names,
@@ -53,9 +54,9 @@ export class PlatformRegistry {
     if (names.size < platforms.length) throw new Error('two platforms have one name')
     const marks = new Set(platforms.map(({ identityMark }) => identityMark))
     if (marks.size < platforms.length) throw new Error('two platforms have one identity mark')
-    this.all = platforms
+    this.all = platforms.map(withRedactedAnswers)
     this.names = names
-    this.default = first
+    this.default = this.all[0] ?? first
     this.accessTokens = accessTokens
   }
 

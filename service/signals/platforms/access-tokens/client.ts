@@ -10,6 +10,7 @@ import {
   type TokenGrant,
 } from '../credentials.ts'
 import type { Platform } from '../platform.ts'
+import { redactSecrets } from '../redact-answers.ts'
 import { type SendAnswer, toSendError } from '../send-answer.ts'
 
 /** An access token and the credential that it stands for, or why there is none. */
@@ -126,7 +127,10 @@ async function mint(
       signal: AbortSignal.timeout(options.timeoutMilliseconds),
     })
     const { text } = await readResponseText(response, ANSWER_BYTES_MAX)
-    return readTokenAnswer(response, text)
+    const { grant_type: _, client_id: __, ...secrets } = { client_id: '', ...form }
+    // A secret of small letters would pass for a code.
+    const minted = readTokenAnswer(response, text)
+    return minted.kind === 'minted' ? minted : redactSecrets(minted, Object.values(secrets))
   } catch {
     return noToken('retry', 'The token endpoint cannot be reached.')
   }

@@ -2,8 +2,14 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it } from 'node:test'
 import { sampleOutboundEvent } from '../../../testing/fixtures/sample-events.ts'
-import type { SendAnswer } from '../platforms/platform.ts'
-import { hasFreeText, redactSecretQuery, redactSentValues } from './send-events.ts'
+import type { Platform, SendAnswer } from './platform.ts'
+import {
+  hasFreeText,
+  redactSecretQuery,
+  redactSecrets,
+  redactSentValues,
+  withRedactedAnswers,
+} from './redact-answers.ts'
 
 const DIGEST = hash('sha256', 'jane@example.com')
 const EVENTS = [
@@ -121,4 +127,68 @@ it('removes the secret members of the platform from a URL in an answer', () => {
   assert.ok(!JSON.stringify(own).includes('hidden'))
   assert.match(own.error?.message ?? '', /access_token=REDACTED&test=true$/)
   assert.deepEqual(redactSecretQuery(answer, {}), answer)
+})
+
+const TOKEN = 'EAAB/9f3c+7Zk2q.Lm8x_Wv4=T-6p"y1'
+
+it('finds a secret in each writing, at any place, and by its first characters', () => {
+  const basic = Buffer.from(`client:${TOKEN}`).toString('base64')
+  const texts = [
+    TOKEN,
+    `Malformed access token ${TOKEN.slice(0, 12)}...`,
+    `...${TOKEN.slice(-12)} has expired`,
+    `GET /v1/events?access_token=${encodeURIComponent(TOKEN)}`,
+    `curl -H ${JSON.stringify(TOKEN)}`,
+    Buffer.from(TOKEN).toString('base64'),
+    Buffer.from(TOKEN).toString('base64url'),
+    Buffer.from(TOKEN).toString('hex'),
+    `Basic ${basic}`,
+    `Basic ${Buffer.from(`a:${TOKEN}`).toString('base64')}`,
+    `Basic ${Buffer.from(`ab:${TOKEN}`).toString('base64')}`,
+  ]
+  for (const text of texts) {
+    const kept = JSON.stringify(redactSecrets({ [text]: [{ text }] }, [TOKEN]))
+    for (const writing of [TOKEN, encodeURIComponent(TOKEN), Buffer.from(TOKEN).toString('hex')]) {
+      assert.ok(!kept.includes(writing.slice(0, 12)), `${text}: ${kept}`)
+    }
+    assert.match(kept, /\[redacted\].*\[redacted\]/, text)
+  }
+  const long = 'x'.repeat(200)
+  assert.equal(redactSecrets(`${long}${TOKEN}${long}`, [TOKEN]), `${long}[redacted]${long}`)
+})
+
+it('leaves everything else as it is, also names such as __proto__ and other prototypes', () => {
+  const counts = Object.assign(Object.create(null), JSON.parse('{"__proto__": 1, "Lead": 2}'))
+  const part = { at: new Date(0), counts, list: [null, 1, true, 'EAAB/9f3c+7', undefined] }
+  const kept = redactSecrets(part, [TOKEN, '', 'short'])
+  assert.deepEqual(kept, part)
+  assert.equal(Object.getPrototypeOf(kept.counts), null)
+  assert.equal(redactSecrets('short secret', ['short']), 'short secret')
+})
+
+it('redacts every answer of a platform, whatever its plug-in reads of a response', async () => {
+  const leak = { note: TOKEN, members: { [TOKEN]: [TOKEN] } }
+  const credentials = { target: {}, accessToken: TOKEN }
+  const leaky = withRedactedAnswers({
+    name: 'leaky',
+    send: async () => ({ ...answerOf(TOKEN), traceId: `${TOKEN} ${DIGEST}` }),
+    sendErasure: async () => answerOf(TOKEN),
+    readReceipt: async () => leak,
+    readDayCounts: async () => leak,
+    readMatchQuality: async () => leak,
+  } as unknown as Platform)
+  const sent = await leaky.send({ ...credentials, testCode: null }, EVENTS)
+  assert.equal(sent.traceId, '[redacted] REDACTED')
+  const answers = [
+    sent,
+    await leaky.sendErasure?.(credentials, { id: 'e', digest: DIGEST, erasedAt: new Date(0) }),
+    await leaky.readReceipt?.(credentials, 'receipt'),
+    await leaky.readDayCounts(credentials, {} as never, 'server'),
+    await leaky.readMatchQuality(credentials),
+  ]
+  for (const answer of answers) {
+    const text = JSON.stringify(answer)
+    assert.match(text, /redacted/)
+    assert.ok(!text.includes(JSON.stringify(TOKEN).slice(1, 13)), text)
+  }
 })
