@@ -113,7 +113,7 @@ export async function startDelivery(
     },
     onQueuesChecked: meter.onQueuesChecked,
     onCircuitChanged: change => logCircuitChange(context, change),
-    onPoll: () => notifications.listen(() => worker.wake()),
+    onPoll: () => notifications.listen(changedId => worker.wake(changedId)),
   })
   registerWorkerMetrics(registry, worker, settings.deliveryRequestsMax)
   return {
@@ -147,7 +147,7 @@ class DeliveryNotifications {
     this.#store = store
   }
 
-  async listen(onNotification: () => void): Promise<void> {
+  async listen(onNotification: (payload: string) => void): Promise<void> {
     if (this.#listener) return
     try {
       this.#listener = await listenForNotifications({

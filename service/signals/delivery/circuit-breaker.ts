@@ -91,6 +91,10 @@ export class CircuitBreakers {
     return wasOnTrial
   }
 
+  forget(destinationId: string): void {
+    this.#circuits.delete(destinationId)
+  }
+
   /** How long nothing is sent yet; 0 when a request may be made. */
   secondsLeft(destinationId: string, atSeconds: number): number {
     return Math.max(0, (this.#circuits.get(destinationId)?.untilSeconds ?? 0) - atSeconds)

@@ -48,7 +48,7 @@ export async function setCredential(
     })
     return true
   })
-  if (isSet) await announceDeliveries(context.database)
+  if (isSet) await announceDeliveries(context.database, destinationId)
   return isSet
 }
 
@@ -163,6 +163,10 @@ async function replaceCredential(
       status_reason: sql`case when paused_at is null then null else status_reason end`,
       next_probe_at: null,
       failed_probes: 0,
+      // What the platform asked for was asked of the credential before.
+      backoff_cause: null,
+      backoff_since: null,
+      backoff_until: null,
       updated_at: at,
     })
     .where('tracker_id', '=', trackerId)

@@ -201,9 +201,15 @@ export async function bringForwardRetries(
 /** The notification channel on which workers of all processes listen. */
 export const DELIVERY_CHANNEL = 'signalbox_deliveries'
 
-/** Wakes the workers of other processes. A lost notification costs one poll interval. */
-export async function announceDeliveries({ pool }: Database): Promise<void> {
-  await pool.query(`select pg_notify('${DELIVERY_CHANNEL}', '')`)
+/**
+ * Wakes the workers of all processes, and names a destination with a new credential. A lost
+ * notification costs one poll interval, and for that destination the rest of its wait.
+ */
+export async function announceDeliveries(
+  { pool }: Database,
+  changedDestinationId = '',
+): Promise<void> {
+  await pool.query(`select pg_notify('${DELIVERY_CHANNEL}', $1::text)`, [changedDestinationId])
 }
 
 /** The notification channel that names trackers whose events or deliveries changed. */

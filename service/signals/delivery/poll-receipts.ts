@@ -66,7 +66,7 @@ export async function pollReceipts(
   for (const receipt of receipts) {
     if (signal?.aborted) return { ...polled, more: true }
     try {
-      polled[(await pollReceipt(context, receipt, now)) ? 'settled' : 'waiting'] += 1
+      polled[(await pollReceipt(context, receipt)) ? 'settled' : 'waiting'] += 1
     } catch (error) {
       failures.push(error)
     }
@@ -113,12 +113,11 @@ async function claimReceipts(
 }
 
 /** Returns whether the receipt has its final state. */
-async function pollReceipt(
-  context: DeliveryContext,
-  receipt: StoredReceipt,
-  at: Date,
-): Promise<boolean> {
+async function pollReceipt(context: DeliveryContext, receipt: StoredReceipt): Promise<boolean> {
   const platform = await findPlatform(context, receipt)
+  // A hundred slow answers take minutes: with the time of the first one, the shared limit of
+  // requests would begin the window of a past minute, and forget what is used of this one.
+  const at = context.now()
   const answer = platform ? await readReceipt(context, platform, { receipt, at }) : null
   // The claim has postponed it, and it counts as not asked.
   if (answer === 'no_request_left') return false

@@ -11,6 +11,7 @@ export interface PlatformBudget extends RequestBudget {
 /** A process reserves at most this share of a minute at once, so that others get theirs. */
 const CHUNK_SHARE = 0.1
 const MINUTE_MILLISECONDS = MINUTE_SECONDS * 1_000
+const KEYS_MAX = 10_000
 
 /** What this process has reserved of one limit, in one minute. */
 interface Reservation {
@@ -39,7 +40,8 @@ export class RequestBudgets {
   /** Takes one request. Returns 0, or how many seconds to wait because none is left. */
   async take(budget: PlatformBudget, now: Date): Promise<number> {
     const own = this.#reservationOf(budget, now)
-    if (own.emptyUntil <= now.getTime() && own.requestsLeft === 0) {
+    // Another request of this process may take what this one reserved.
+    while (own.emptyUntil <= now.getTime() && own.requestsLeft === 0) {
       await this.#reserve(budget, own, now)
     }
     if (own.requestsLeft === 0) return Math.max(1, (own.emptyUntil - now.getTime()) / 1_000)
@@ -55,7 +57,13 @@ export class RequestBudgets {
     // A clock that was set back starts anew: it must not wait for the time that it showed before.
     const emptyUntil = found && found.minute < minute ? found.emptyUntil : 0
     const started = { minute, requestsLeft: 0, nextChunk: 1, emptyUntil }
+    this.#reservations.delete(name)
     this.#reservations.set(name, started)
+    // The oldest is of a past minute, or it is read again by the next request.
+    const [oldest] = this.#reservations.keys()
+    if (this.#reservations.size > KEYS_MAX && oldest !== undefined) {
+      this.#reservations.delete(oldest)
+    }
     return started
   }
 

@@ -8,6 +8,7 @@ import {
 } from '../../../testing/fixtures/scripted-platform.ts'
 import { startTestService } from '../../../testing/fixtures/service.ts'
 import { deliverDueBatch } from './deliver-batch.ts'
+import { pollReceipts } from './poll-receipts.ts'
 import { RequestBudgets } from './request-budget-store.ts'
 
 const AT = new Date('2026-11-21T12:00:10.000Z')
@@ -112,3 +113,46 @@ it('hands a batch back when no request is left, and sends it later as a first at
   assert.deepEqual(await read(), ['accepted 1', 'accepted 1'])
   assert.equal(scripted.requests.length, 2)
 })
+
+it('asks with the time of each receipt, so that a slow poll forgets no request', async test => {
+  const scripted = await startScriptedPlatform(test)
+  scripted.budget = { key: 'project-1', perMinute: 300, perDay: 1_000 }
+  const service = await startTestService(test, { morePlatforms: [scripted.platform] })
+  await connectScripted(service)
+  for (const receiptId of ['first', 'second', 'third']) {
+    scripted.script.push(() => ({ receiptId }))
+    await service.submit(samplePurchase({ event_id: receiptId }))
+    await service.deliver()
+  }
+  service.clock.advance(3_600)
+  const budget = { platform: 'scripted', ...scripted.budget }
+  const other = new RequestBudgets(service.database)
+  const platforms = service.delivery.platforms.map(platform => ({
+    ...platform,
+    ...(platform.name === 'scripted' && {
+      readReceipt: async () => {
+        // As an answer that takes longer than clocks of two processes may differ, while another
+        // process sends.
+        service.clock.advance(361)
+        assert.equal(await other.take(budget, service.clock.now()), 0)
+        return UNKNOWN_RESULT
+      },
+    }),
+  }))
+  const readDay = async () => {
+    const { rows } = await service.database.pool.query('select day_reserved from request_budgets')
+    return rows[0].day_reserved as number
+  }
+  const before = await readDay()
+  const context = { ...service.delivery, platforms }
+  const { waiting } = await pollReceipts(context, { now: service.clock.now() })
+  assert.equal(waiting, 3)
+  assert.equal(await readDay(), before + 6)
+})
+
+const UNKNOWN_RESULT = {
+  kind: 'unavailable',
+  cause: 'out_of_reach',
+  sentence: '',
+  waitSeconds: 0,
+} as const

@@ -6,6 +6,7 @@ import {
   submitPurchases,
   waitForStatus,
 } from '../../../testing/fixtures/delivery-worker.ts'
+import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
 import {
   findPlatformTarget,
@@ -119,6 +120,32 @@ it('wakes a sleeping worker', async test => {
   await waitForStatus(service, 'queued', { count: 3 })
   await setToken(service, 'a-new-token')
   await waitForStatus(service, 'accepted', { count: 3 })
+})
+
+it('sends with a new credential what waits because the platform throttled the one before', async test => {
+  const service = await startTestService(test)
+  const respond = { status: 429, body: '', headers: { 'retry-after': '3600' } }
+  await scriptFaults(service.simulatorUrl, [{ times: 1, respond }])
+  await submitPurchases(service, service.tracker, 1)
+  const worker = startTestWorker(test, service)
+  const notices = await listenForNotifications({
+    connectionString: service.connectionString,
+    channel: DELIVERY_CHANNEL,
+    onNotification: changedId => worker.wake(changedId),
+    onLost: () => {},
+  })
+  test.after(() => notices.close())
+  await waitForStatus(service, 'retrying', { count: 1 })
+  await waitUntil('the wait is stored', async () => {
+    return (await destinationOf(service)).backoff?.cause === 'throttled'
+  })
+  await service.submit(samplePurchase({ event_id: 'behind' }))
+  worker.wake()
+  const { accessToken } = await findPlatformTarget(service, service.tracker)
+  await setToken(service, `${accessToken}2`)
+  assert.equal((await destinationOf(service)).backoff, null)
+  await waitForStatus(service, 'accepted', { count: 1 })
+  assert.deepEqual(await attemptCounts(service), { 'accepted/1': 1, 'retrying/1': 1 })
 })
 
 it('keeps or changes the dataset and leaves the rest of the configuration', async test => {

@@ -15,8 +15,11 @@ export interface WorkerLimits {
 }
 
 export interface DeliveryWorker {
-  /** Something may be due: poll now instead of waiting for the next poll. */
-  wake(): void
+  /**
+   * Something may be due: poll now instead of waiting for the next poll. A destination with a new
+   * credential or target is tried at once: what it waits for was asked of the one before.
+   */
+  wake(changedDestinationId?: string): void
   /** How many destinations this worker backs off from or tries with single requests. */
   countCircuits(): CircuitCounts
   /** Requests in flight, including their claims and settlements. */
@@ -59,7 +62,7 @@ export function startDeliveryWorker(options: WorkerOptions): DeliveryWorker {
   // The caller gets its handle first: `onPoll` may need it.
   const finished = Promise.resolve().then(() => loop.run())
   return {
-    wake: () => loop.wake(),
+    wake: changedDestinationId => loop.wake(changedDestinationId),
     countCircuits: () => loop.countCircuits(),
     requestsInFlight: () => loop.requestsInFlight(),
     stop: async () => {
@@ -90,7 +93,8 @@ class WorkerLoop {
     this.#search = new DueQueueSearch({ database: context.database, nodes: context.nodes, onError })
   }
 
-  wake(): void {
+  wake(changedDestinationId = ''): void {
+    this.#circuits.forget(changedDestinationId)
     this.#sleepController.abort()
   }
 
