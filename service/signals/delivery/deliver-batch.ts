@@ -227,15 +227,13 @@ function createSender(
   }
   const { accessToken, credential } = found
   const budget = platform.requestBudget?.({ target, credential }) ?? null
-  // A person waits for a single attempt: the platform itself may refuse it.
-  const isLimited = budget !== null && retryPolicy !== NO_RETRY_POLICY
   const ofPlatform = budget && { ...budget, platform: platform.name }
-  return {
-    ...common,
-    platform,
-    connection: { target, accessToken, testCode },
-    takeRequest: async () => (isLimited && ofPlatform ? requestBudgets.take(ofPlatform, now()) : 0),
+  const takeRequest = async () => {
+    const waitSeconds = ofPlatform ? await requestBudgets.take(ofPlatform, now()) : 0
+    // A person waits for a single attempt: it counts, and the platform itself may refuse it.
+    return retryPolicy === NO_RETRY_POLICY ? 0 : waitSeconds
   }
+  return { ...common, platform, connection: { target, accessToken, testCode }, takeRequest }
 }
 
 /** Stores the request and its answer, and settles each event that the answer decides. */

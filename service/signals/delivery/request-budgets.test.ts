@@ -150,6 +150,21 @@ it('asks with the time of each receipt, so that a slow poll forgets no request',
   assert.equal(await readDay(), before + 6)
 })
 
+it('counts a test purchase, which is sent also when no request is left', async test => {
+  const scripted = await startScriptedPlatform(test)
+  scripted.budget = { key: 'project-1', perMinute: 2, perDay: 100 }
+  const service = await startTestService(test, { morePlatforms: [scripted.platform] })
+  const destinationId = await connectScripted(service)
+  const place = `/api/v1/destinations/${destinationId}`
+  await service.request('PATCH', `${place}/test-mode`, { body: { enabled: true } })
+  const budget = { platform: 'scripted', ...scripted.budget }
+  for (let number = 1; number <= 3; number += 1) {
+    assert.equal((await service.request('POST', `${place}/test-purchase`)).status, 200)
+    assert.equal(scripted.requests.length, number)
+  }
+  assert.ok((await new RequestBudgets(service.database).take(budget, service.clock.now())) > 0)
+})
+
 const UNKNOWN_RESULT = {
   kind: 'unavailable',
   cause: 'out_of_reach',
