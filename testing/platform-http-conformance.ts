@@ -8,7 +8,7 @@ import type {
   Platform,
   SendAnswer,
 } from '../service/signals/platforms/platform.ts'
-import { withRedactedAnswers } from '../service/signals/platforms/redact-answers.ts'
+import { withRedactedAnswers } from '../service/signals/platforms/registry.ts'
 import { createHostileEvents, HOSTILE_USER_DATA, listVariedEvents } from './hostile-events.ts'
 import { type PlatformUnderTest, testPlatformConformance } from './platform-conformance.ts'
 import { FAULTS, startServer } from './platform-faults.ts'

@@ -5,7 +5,7 @@ import { monotonicSeconds } from '../../runtime/util/time.ts'
 import type { StoredEvent } from '../events/event-store.ts'
 import type { TokenResult } from '../platforms/access-tokens/client.ts'
 import type { SendOutcome } from '../platforms/platform.ts'
-import { hasFreeText } from '../platforms/redact-answers.ts'
+import { hasFreeText } from '../platforms/registry.ts'
 import { insertAttempt } from './attempt-store.ts'
 import {
   type ClaimedBatch,

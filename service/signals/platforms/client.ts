@@ -1,3 +1,4 @@
+import { defineMember } from '../../runtime/util/is-object.ts'
 import { type SendAnswer, toSendError } from './send-answer.ts'
 
 /** Null when no request can carry the token. */
@@ -94,6 +95,96 @@ export async function readResponseText(
 /** Meta repeats a malformed token in its message, and answers are stored and shown. */
 export function redactToken(text: string, token: string): string {
   return token === '' ? text : text.replaceAll(token, '[redacted]')
+}
+
+/** A shorter run of a secret says nothing about it, and occurs in other words. */
+const RUN_CHARACTERS = 12
+const SECRET_CHARACTERS_MIN = 6
+const REDACTED_SECRET = '[redacted]'
+
+/**
+ * A copy in which no text holds a run of a secret, as it is or in the writings in which a platform
+ * may repeat it: in a URL, in JSON or in base64. Also its first characters alone are none.
+ */
+export function redactSecrets<Part>(part: Part, secrets: readonly string[]): Part {
+  const finders = secrets.flatMap(listWritings).map(createRunFinder)
+  return finders.length === 0 ? part : (redactMember(part, finders) as Part)
+}
+
+/** Whether a run of characters is a part of the secret. */
+interface RunFinder {
+  length: number
+  has(run: string): boolean
+}
+
+function listWritings(secret: string): string[] {
+  if (secret.length < SECRET_CHARACTERS_MIN) return []
+  const found = [secret, encodeURIComponent(secret.toWellFormed())]
+  // The secret may stand at any place of what is encoded, such as behind `Bearer `.
+  for (const before of ['', ' ', '  ']) {
+    const bytes = Buffer.from(`${before}${secret}`)
+    for (const encoding of ['base64', 'base64url'] as const) {
+      found.push(bytes.toString(encoding).slice(before === '' ? 0 : before.length + 1))
+    }
+  }
+  found.push(Buffer.from(secret).toString('hex'), JSON.stringify(secret).slice(1, -1))
+  return [...new Set(found)]
+}
+
+/** Few runs are searched; for many, a set is faster. */
+const SEARCHED_RUNS_MAX = 50
+
+function createRunFinder(writing: string): RunFinder {
+  const length = Math.min(RUN_CHARACTERS, writing.length)
+  let searched = 0
+  let runs: Set<string> | null = null
+  const has = (run: string) => {
+    searched += 1
+    if (searched > SEARCHED_RUNS_MAX) runs ??= listRuns(writing, length)
+    return runs ? runs.has(run) : writing.includes(run)
+  }
+  return { length, has }
+}
+
+function listRuns(writing: string, length: number): Set<string> {
+  const runs = new Set<string>()
+  for (let at = 0; at + length <= writing.length; at += 1) runs.add(writing.slice(at, at + length))
+  return runs
+}
+
+function redactMember(value: unknown, finders: readonly RunFinder[]): unknown {
+  if (typeof value === 'string') return redactRuns(value, finders)
+  if (Array.isArray(value)) return value.map(item => redactMember(item, finders))
+  if (typeof value !== 'object' || value === null) return value
+  const prototype = Object.getPrototypeOf(value)
+  if (prototype !== null && prototype !== Object.prototype) return value
+  const copy: Record<string, unknown> = Object.create(prototype)
+  for (const [name, member] of Object.entries(value)) {
+    defineMember(copy, redactRuns(name, finders), redactMember(member, finders))
+  }
+  return copy
+}
+
+function redactRuns(text: string, finders: readonly RunFinder[]): string {
+  let redacted = ''
+  for (let at = 0; at < text.length; ) {
+    const end = findRunEnd(text, at, finders)
+    if (end === at) redacted += text[at]
+    else if (!redacted.endsWith(REDACTED_SECRET)) redacted += REDACTED_SECRET
+    at = Math.max(end, at + 1)
+  }
+  return redacted
+}
+
+/** The end of the run of a secret that begins here; the same place without one. */
+function findRunEnd(text: string, start: number, finders: readonly RunFinder[]): number {
+  let end = start
+  for (const { length, has } of finders) {
+    let at = start
+    while (at + length <= text.length && has(text.slice(at, at + length))) at += 1
+    if (at > start) end = Math.max(end, at + length - 1)
+  }
+  return end
 }
 
 /** A destination is tried again within a day, even when a header asks for more. */

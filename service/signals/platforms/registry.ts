@@ -1,8 +1,8 @@
 import { AccessTokens } from './access-tokens/client.ts'
-import type { Platform } from './platform.ts'
+import { redactSecrets } from './client.ts'
+import type { OutboundEvent, Platform, SendAnswer } from './platform.ts'
 import type { PlugInContext } from './plug-in.ts'
 import { PLATFORM_PLUG_INS } from './plug-ins.ts'
-import { withRedactedAnswers } from './redact-answers.ts'
 
 /**
  * The clients of all platforms, which are loaded with this file: 70 modules. What needs only names,
@@ -80,4 +80,117 @@ export class PlatformRegistry {
   map(wrap: (platform: Platform) => Platform): PlatformRegistry {
     return new PlatformRegistry(this.all.map(wrap), this.accessTokens)
   }
+}
+
+/**
+ * The same platform, whose answers hold neither its credential nor what was sent, whatever its
+ * plug-in reads of a response: answers are stored, shown and exported. The registry wraps each.
+ */
+export function withRedactedAnswers(platform: Platform): Platform {
+  const { sendErasure, readReceipt } = platform
+  return {
+    ...platform,
+    send: async (connection, events) => {
+      const answer = redactSentValues(await platform.send(connection, events), events)
+      return redactSecrets(redactSecretQuery(answer, platform), [connection.accessToken])
+    },
+    ...(sendErasure && {
+      sendErasure: async (credentials, erasure) =>
+        redactSecrets(await sendErasure(credentials, erasure), [credentials.accessToken]),
+    }),
+    ...(readReceipt && {
+      readReceipt: async (credentials, receiptId) =>
+        redactSecrets(await readReceipt(credentials, receiptId), [credentials.accessToken]),
+    }),
+    readDayCounts: async (credentials, day, source) =>
+      redactSecrets(await platform.readDayCounts(credentials, day, source), [
+        credentials.accessToken,
+      ]),
+    readMatchQuality: async credentials =>
+      redactSecrets(await platform.readMatchQuality(credentials), [credentials.accessToken]),
+  }
+}
+
+const REDACTED = 'REDACTED'
+
+/** A platform whose secret is in the URL may repeat the URL in its answer, or an error may. */
+export function redactSecretQuery(
+  answer: SendAnswer,
+  { secretQueryMembers = [] }: Pick<Platform, 'secretQueryMembers'>,
+): SendAnswer {
+  if (secretQueryMembers.length === 0) return answer
+  const names = secretQueryMembers.map(name => RegExp.escape(name)).join('|')
+  const value = new RegExp(`(?<=(?:^|[?&;\\s"])(?:${names})=)[^&\\s"]+`, 'gi')
+  return redactStrings(answer, [value])
+}
+/** Shorter values occur in ordinary words and identify nobody. */
+const VALUE_CHARACTERS_MIN = 6
+/** An adapter may have truncated a text of this length in the middle of a value. */
+const WHOLE_CHARACTERS_MAX = 499
+
+/**
+ * The answer without the identifiers that were sent, in case the platform repeats them. One answer
+ * is stored for all events of a request, among them deliveries of other people, where the erasure
+ * of one person would not find it.
+ */
+export function redactSentValues(answer: SendAnswer, events: readonly OutboundEvent[]): SendAnswer {
+  if (!hasFreeText(answer)) return answer
+  const text = JSON.stringify([answer.traceId, answer.error, answer.answer, answer.events])
+  const lower = text.toLowerCase()
+  const patterns = [...collectSentValues(events)]
+    .filter(value => lower.includes(escapeAsJson(value).toLowerCase()))
+    .sort((one, other) => other.length - one.length)
+    .map(value => new RegExp(RegExp.escape(value), 'gi'))
+  return {
+    ...answer,
+    traceId: answer.traceId && redactText(answer.traceId, patterns),
+    error: redactStrings(answer.error, patterns),
+    answer: redactStrings(answer.answer, patterns),
+    ...(answer.events && { events: redactStrings(answer.events, patterns) }),
+  }
+}
+
+/**
+ * Whether an answer could repeat what was sent. Most answers are a number of events and an empty
+ * list; anything else a platform returns may be free text.
+ */
+export function hasFreeText({ error, answer, events = [] }: SendAnswer): boolean {
+  if (error !== null || events.some(event => event.error !== null)) return true
+  return Object.entries(answer ?? {}).some(([name, member]) => !isCodeOnly(name, member))
+}
+
+function isCodeOnly(name: string, member: unknown): boolean {
+  if (Array.isArray(member)) return member.length === 0
+  return name === 'events_received' && typeof member === 'number'
+}
+
+function collectSentValues(events: readonly OutboundEvent[]): Set<string> {
+  const values = events.flatMap(({ digests, plain, referrer, appData }) => [
+    ...Object.values(digests).flat(),
+    ...Object.values(plain),
+    ...(referrer === null ? [] : [referrer]),
+    ...Object.values(appData ?? {})
+      .flat()
+      .filter(isText),
+  ])
+  return new Set(values.filter(value => value.length >= VALUE_CHARACTERS_MIN))
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
+}
+
+function escapeAsJson(value: string): string {
+  return JSON.stringify(value).slice(1, -1)
+}
+
+function redactStrings<Part>(part: Part, patterns: readonly RegExp[]): Part {
+  return JSON.parse(JSON.stringify(part), (_, member) =>
+    typeof member === 'string' ? redactText(member, patterns) : member,
+  )
+}
+
+function redactText(text: string, patterns: readonly RegExp[]): string {
+  const whole = text.length > WHOLE_CHARACTERS_MAX ? text.replace(/\S+$/, '') : text
+  return patterns.reduce((rest, pattern) => rest.replace(pattern, REDACTED), whole)
 }

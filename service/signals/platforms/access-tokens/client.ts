@@ -1,6 +1,6 @@
 import { parseJsonObject } from '../../../runtime/util/is-object.ts'
 import { isPlatformToken } from '../../../runtime/util/sealed-credential.ts'
-import { readResponseText, retryAfterSeconds } from '../client.ts'
+import { readResponseText, redactSecrets, retryAfterSeconds } from '../client.ts'
 import {
   type Credential,
   digestCredential,
@@ -10,7 +10,6 @@ import {
   type TokenGrant,
 } from '../credentials.ts'
 import type { Platform } from '../platform.ts'
-import { redactSecrets } from '../redact-answers.ts'
 import { type SendAnswer, toSendError } from '../send-answer.ts'
 
 /** An access token and the credential that it stands for, or why there is none. */

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { it } from 'node:test'
 import { sampleOutboundEvent } from '../../../testing/fixtures/sample-events.ts'
+import { redactSecrets } from './client.ts'
 import type { Platform, SendAnswer } from './platform.ts'
 import {
   hasFreeText,
   redactSecretQuery,
-  redactSecrets,
   redactSentValues,
   withRedactedAnswers,
-} from './redact-answers.ts'
+} from './registry.ts'
 
 const DIGEST = hash('sha256', 'jane@example.com')
 const EVENTS = [
