@@ -99,8 +99,7 @@ describe('consentRecord', () => {
     }
     const record = buildConsentRecord({ consent })
     assert.deepEqual(record.consent, {})
-    // So that a caller learns of them without their names.
-    assert.deepEqual(record.dropped, ['consent.*'])
+    assert.deepEqual(record.dropped, [])
     assert.equal(record.dropped_unnamed, 6)
   })
 

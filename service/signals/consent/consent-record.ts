@@ -87,7 +87,7 @@ function selectSafeMembers(
   let keptCount = 0
   for (const name of Object.keys(value)) {
     const member = value[name]
-    if (keptCount >= MEMBERS_KEPT_MAX || !isSafeName(name)) recordUnnamed(omitted, path)
+    if (keptCount >= MEMBERS_KEPT_MAX || !isSafeName(name)) recordOmitted(omitted, null)
     else if (isSafeMember(path, name, member)) {
       kept[name] = member
       keptCount += 1
@@ -149,18 +149,9 @@ function hasTcStringForm(value: string): boolean {
   return value.length <= TC_STRING_LENGTH_MAX && TC_STRING_PATTERN.test(value)
 }
 
-function recordOmitted(omitted: OmittedMembers, safePath: string): void {
-  if (omitted.names.length < NAMES_DROPPED_MAX) omitted.names.push(safePath)
+function recordOmitted(omitted: OmittedMembers, safePath: string | null): void {
+  if (safePath !== null && omitted.names.length < NAMES_DROPPED_MAX) omitted.names.push(safePath)
   else omitted.unnamedCount += 1
-}
-
-/** The caller learns where it was, once for each object. */
-function recordUnnamed(omitted: OmittedMembers, path: string): void {
-  omitted.unnamedCount += 1
-  const place = `${path}.*`
-  if (!omitted.names.includes(place) && omitted.names.length < NAMES_DROPPED_MAX) {
-    omitted.names.push(place)
-  }
 }
 
 /** Members about the origin of a consent, kept for audits. Normalized names. */
