@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net'
+import { Server, type Socket } from 'node:net'
 import { BODY_BYTES_MAX } from '@signalbox/contract/errors.ts'
 import {
   type FastifyBaseLogger,
@@ -165,9 +165,9 @@ function prepareResponses(app: ServiceApp, publicOrigin: () => string): void {
 
 /**
  * A client sends on an open connection until it hears that it ends, and the system resets a
- * connection that is closed with bytes that nobody read. So from the start of a shutdown each
- * response says that its connection ends, and idle connections stay open for a moment longer.
- * After it Fastify closes those of earlier requests. Browsers and load balancers open connections
+ * connection that is closed with bytes that nobody read. So a shutdown takes no more connections,
+ * each response says that its connection ends, and idle ones stay open for a moment longer. After
+ * it Fastify closes those of earlier requests. Browsers and load balancers open connections
  * ahead of any request; Node would wait a minute for these.
  */
 function closeConnectionsOnShutdown(app: ServiceApp): void {
@@ -179,6 +179,8 @@ function closeConnectionsOnShutdown(app: ServiceApp): void {
   })
   app.addHook('preClose', async () => {
     isClosing = true
+    // That of HTTP ends idle connections as well.
+    Server.prototype.close.call(app.server)
     await sleep(LAST_REQUESTS_SECONDS)
     for (const socket of open) if (socket.bytesRead === 0) socket.destroy()
   })
