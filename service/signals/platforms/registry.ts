@@ -1,5 +1,6 @@
 import { AccessTokens } from './access-tokens/client.ts'
 import { redactSecrets } from './client.ts'
+import { listSecrets } from './credentials.ts'
 import type { OutboundEvent, Platform, SendAnswer } from './platform.ts'
 import type { PlugInContext } from './plug-in.ts'
 import { PLATFORM_PLUG_INS } from './plug-ins.ts'
@@ -88,26 +89,26 @@ export class PlatformRegistry {
  */
 export function withRedactedAnswers(platform: Platform): Platform {
   const { sendErasure, readReceipt } = platform
+  const redact = <Answer>(answer: Answer, { accessToken }: { accessToken: string }): Answer =>
+    redactSecrets(answer, listSecrets(accessToken))
   return {
     ...platform,
     send: async (connection, events) => {
       const answer = redactSentValues(await platform.send(connection, events), events)
-      return redactSecrets(redactSecretQuery(answer, platform), [connection.accessToken])
+      return redact(redactSecretQuery(answer, platform), connection)
     },
     ...(sendErasure && {
       sendErasure: async (credentials, erasure) =>
-        redactSecrets(await sendErasure(credentials, erasure), [credentials.accessToken]),
+        redact(await sendErasure(credentials, erasure), credentials),
     }),
     ...(readReceipt && {
       readReceipt: async (credentials, receiptId) =>
-        redactSecrets(await readReceipt(credentials, receiptId), [credentials.accessToken]),
+        redact(await readReceipt(credentials, receiptId), credentials),
     }),
     readDayCounts: async (credentials, day, source) =>
-      redactSecrets(await platform.readDayCounts(credentials, day, source), [
-        credentials.accessToken,
-      ]),
+      redact(await platform.readDayCounts(credentials, day, source), credentials),
     readMatchQuality: async credentials =>
-      redactSecrets(await platform.readMatchQuality(credentials), [credentials.accessToken]),
+      redact(await platform.readMatchQuality(credentials), credentials),
   }
 }
 

@@ -119,7 +119,7 @@ it('drops unknown names, identifiers in disguise and values of the wrong kind', 
   })
   assert.deepEqual(clickIds, {})
   assert.deepEqual(dropped, [
-    { field: 'click_ids.*', reason: DROP_REASONS.unknown },
+    { field: 'click_ids.__proto__', reason: DROP_REASONS.unknown },
     { field: 'click_ids.*', reason: DROP_REASONS.unknown },
     { field: 'click_ids.newclid', reason: DROP_REASONS.unknown },
     { field: 'click_ids.gclid', reason: DROP_REASONS.clickId },
