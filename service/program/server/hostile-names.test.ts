@@ -75,7 +75,7 @@ it('answers and stores an event with a name of JavaScript as with any other', as
   const usual = await service.request('POST', '/api/v1/events', { rawBody })
   assert.equal(usual.status, 202, usual.text)
   // Of consent, only names that may be stored are told.
-  const isTold = ({ field }: { field: string }) => !/^(?:consent|consent_mode|tcf)\./.test(field)
+  const isTold = ({ field }: { field: string }) => !/^(?:consent|consent_mode|tcf)\b/.test(field)
   const notices = (reply: typeof usual, name: string) =>
     describe(reply.body.notices.filter(isTold), name)
   const stored = (await service.read('event-note')).body.event
@@ -86,7 +86,7 @@ it('answers and stores an event with a name of JavaScript as with any other', as
     assert.equal(own.status, 202, own.text)
     assert.equal(notices(own, name), notices(usual, 'note'))
     const { event } = (await service.read(event_id)).body
-    const members = ['consent', 'value_data', 'click_ids', 'user_data_hashed']
+    const members = ['value_data', 'click_ids', 'user_data_hashed']
     for (const member of members) {
       assert.equal(describe(event[member], name), describe(stored[member], 'note'), member)
     }
@@ -106,20 +106,35 @@ it('answers and stores an event with a name of JavaScript as with any other', as
   }
 })
 
-it('counts a refusal of consent under any name', async test => {
+it('counts a choice under the names of members, and none under __proto__', async test => {
   const service = await startTestService(test)
+  const { consent: _, ...event } = samplePurchase()
   for (const name of ['note', ...NAMES]) {
-    const rawBody = JSON.stringify(samplePurchase({ event_id: name })).replace(
-      '"consent":{',
-      `"consent":{${JSON.stringify(name)}:{"ad_user_data":"denied"},`,
-    )
-    const { status, body } = await service.request('POST', '/api/v1/events', { rawBody })
-    assert.equal(status, 422, name)
-    assert.deepEqual(Object.keys(body.errors), [`consent.${name}.ad_user_data`])
-    const batch = await service.request('POST', '/api/v1/events/batch', {
-      rawBody: `{"events":[${rawBody}]}`,
-    })
-    assert.equal(batch.body.results[0].status, 422, name)
+    for (const [beside, word] of [
+      ['"ad_user_data":"granted",', 'denied'],
+      ['"ad_user_data":"denied",', 'granted'],
+      ['', 'granted'],
+      ['', 'denied'],
+    ] as const) {
+      const event_id = `${name} ${beside} ${word}`.replaceAll('"', '')
+      const rawBody = JSON.stringify({ ...event, event_id, consent: {} }).replace(
+        '"consent":{',
+        `"consent":{${beside}${JSON.stringify(name)}:{"ad_user_data":"${word}"}`,
+      )
+      const counted = name === '__proto__' ? beside : `${beside}${word}`
+      const status = counted.includes('denied') ? 422 : 202
+      const reply = await service.request('POST', '/api/v1/events', { rawBody })
+      assert.equal(reply.status, status, `${rawBody}: ${reply.text}`)
+      const batch = await service.request('POST', '/api/v1/events/batch', {
+        rawBody: `{"events":[${rawBody}]}`,
+      })
+      assert.equal(batch.body.results[0].status, status === 202 ? 200 : status, rawBody)
+      if (status === 422) continue
+      const told = reply.body.notices.map(({ field }: { field: string }) => field)
+      assert.equal(told.includes(`consent.${name}`), name !== '__defineGetter__', reply.text)
+      const { reason } = (await service.read(event_id)).body.event.consent.decision
+      assert.equal(reason === 'granted_by_consent', counted.includes('granted'), rawBody)
+    }
   }
 })
 

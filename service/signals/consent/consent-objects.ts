@@ -277,3 +277,8 @@ export function isLegalBasis(name: string, value: unknown): boolean {
 /** No word of an answer: `consent_denied` is one. */
 const LEGAL_BASIS =
   /^(?:consent(?:_opt_?(?:in|out))?|disclosure|contract|(?:legal|legitimate|vital|public)_[a-z]+)$/i
+
+/** The same members without the one of this name. */
+export function omitPrototypeMember(members: UntrustedObject): UntrustedObject {
+  return Object.fromEntries(Object.entries(members).filter(([name]) => name !== '__proto__'))
+}

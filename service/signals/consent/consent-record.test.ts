@@ -130,7 +130,7 @@ describe('consentRecord', () => {
     const record = buildConsentRecord({ consent })
     assert.equal(Object.getPrototypeOf(record.consent), Object.prototype)
     assert.deepEqual(Object.keys(record.consent ?? {}), ['constructor', 'ads'])
-    assert.equal(record.dropped_unnamed, 1)
+    assert.deepEqual([record.dropped, record.dropped_unnamed], [['consent.__proto__'], 0])
   })
 
   it('never keeps an identifier, wherever it is in the objects', () => {

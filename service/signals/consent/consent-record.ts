@@ -87,7 +87,8 @@ function selectSafeMembers(
   let keptCount = 0
   for (const name of Object.keys(value)) {
     const member = value[name]
-    if (keptCount >= MEMBERS_KEPT_MAX || !isSafeName(name)) recordOmitted(omitted, null)
+    if (name === '__proto__') recordOmitted(omitted, `${path}.${name}`)
+    else if (keptCount >= MEMBERS_KEPT_MAX || !isSafeName(name)) recordOmitted(omitted, null)
     else if (isSafeMember(path, name, member)) {
       kept[name] = member
       keptCount += 1

@@ -8,6 +8,7 @@ import type { CategoryMeanings } from './consent-names.ts'
 import {
   addNecessaryLevel,
   isLegalBasis,
+  omitPrototypeMember,
   readListedObject,
   selectCurrent,
   toItems,
@@ -103,10 +104,11 @@ export function isPrivacyMember(name: string): boolean {
 const NUMBERED_NAME = /[.[]\d{1,5}(?:$|[\].])/
 
 function visitObject(statements: ConsentStatements, given: UntrustedObject, place: Place): void {
-  let names = Object.keys(given)
-  const isFlattened = names.some(name => NUMBERED_NAME.test(name))
-  const object = isFlattened ? unflatten(given, NUMBERED_NAME) : given
-  if (isFlattened) names = Object.keys(object)
+  // Nobody makes a choice under this name, and a notice says that it does not count.
+  const own = Object.hasOwn(given, '__proto__') ? omitPrototypeMember(given) : given
+  const isFlattened = Object.keys(own).some(name => NUMBERED_NAME.test(name))
+  const object = isFlattened ? unflatten(own, NUMBERED_NAME) : own
+  const names = Object.keys(object)
   // Decoded TC objects have a thousand vendors by their numbers, which cost nothing.
   place.budget.members -= names.filter(name => !NUMBER.test(name)).length
   if (place.depth > DEPTH_MAX || place.budget.members < 0) {

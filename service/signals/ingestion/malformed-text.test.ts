@@ -100,7 +100,7 @@ it('prevents prototype pollution through member names', async test => {
     const rawBody = JSON.stringify(samplePurchase({ event_id: id, value_data }))
       .replace(/^\{/, `{"${name}":${reach},${members}`)
       .replace('"user_data":{', `"user_data":{"${name}":${reach},${members}`)
-      .replace('"consent":{', `"consent":{"${name}":{"note":"x"},${members}`)
+      .replace('"consent":{', `"consent":{"${name}":{"ad_user_data":"denied"},${members}`)
       .replace('"value_data":{', `"value_data":{"${name}":{"value":"99"},${members}`)
       .replace('"contents":[{', `"contents":[{"${name}":${reach},${members}`)
     const reply = await service.request('POST', '/api/v1/events', { rawBody })
