@@ -12,9 +12,9 @@ const DEPTH_MAX = 32
  * because several operations have an optional one. `isIgnored`: the operation reads no body, so its
  * texts do not matter.
  *
- * A member named `__proto__` is kept like any other: dropped, it would be a refusal of consent or
- * an entry of a map that nobody misses. So copy members by spread, `Object.fromEntries` or
- * `defineMember`, never by assignment to a name of the caller.
+ * A member named `__proto__` is kept like any other: dropped, it would be an entry of a map that
+ * nobody misses. So copy members by spread, `Object.fromEntries` or `defineMember`, never by
+ * assignment to a name of the caller.
  *
  * Duplicate names: RFC 8259 lets every parser choose one of the two, so an edge in front of the
  * service could check one value while the service stores the other; I-JSON (RFC 7493, 2.3) forbids
