@@ -10,6 +10,7 @@ import { sessionCookieName } from '../../service/workspaces/users/session-token.
 import { isShortRun } from '../../testing/fixtures/seeded-random.ts'
 import type { TestService } from '../../testing/fixtures/service.ts'
 import type { TestUser } from '../../testing/fixtures/users.ts'
+import { waitUntil } from '../../testing/fixtures/wait-until.ts'
 
 /** The widths of a page in pixels, and in which modes axe-core looks at it there. */
 const VIEWS: readonly { width: number; schemes: readonly ColorScheme[] }[] = isShortRun()
@@ -87,10 +88,12 @@ const CUT_STATUSES = `[...document.querySelectorAll('.mantine-Badge-label')]
 async function assertAccessible(page: Page): Promise<void> {
   for (const { width, schemes } of VIEWS) {
     await page.setViewportSize({ width, height: HEIGHT })
+    // A chart takes its new width some frames after the window has it.
+    await waitUntil(`${page.url()} is no wider than ${width} px`, async () => {
+      return Number(await page.evaluate('document.documentElement.scrollWidth')) <= width
+    })
     assert.deepEqual(await findAccessibilityViolations(page, schemes), [], `at ${width} px`)
     assert.deepEqual(await page.evaluate(CUT_STATUSES), [], `cut at ${width} px`)
-    const scrolled = Number(await page.evaluate('document.documentElement.scrollWidth'))
-    assert.ok(scrolled <= width, `${page.url()} is ${scrolled} px wide at ${width} px`)
   }
   await page.setViewportSize({ width: 1_280, height: HEIGHT })
 }
