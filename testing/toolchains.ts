@@ -12,7 +12,7 @@ const PYTHONS = ['python3.11', 'python3.12', 'python3.13', 'python3']
 const IS_RECENT_PYTHON = 'import sys; sys.exit(sys.version_info < (3, 11))'
 const GO_MINOR_MIN = 23
 /** An unreachable registry must not block the tests. */
-const TOOL_MILLISECONDS_MAX = 120_000
+const TOOL_MILLISECONDS_MAX = 300_000
 const DOWNLOAD_TRIES = 2
 /** `testing/run-report.ts` repeats skips and diagnostics that begin so at the end of a run. */
 const NOT_RUN = 'NOT RUN: '

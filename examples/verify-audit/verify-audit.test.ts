@@ -67,7 +67,7 @@ async function decide(mcp: McpFixture, body: object, decision: string): Promise<
 }
 
 it('an outsider verifies an export in Go, and finds every changed byte', {
-  timeout: 200_000,
+  timeout: 900_000,
 }, async test => {
   const verifier = await startVerifier(test)
   if (!verifier) return

@@ -9,7 +9,7 @@ const GENERATORS: [Language, string][] = [
 ]
 
 for (const [language, generator] of GENERATORS) {
-  it(`${generator} generates a client that compiles`, { timeout: 400_000 }, test => {
+  it(`${generator} generates a client that compiles`, { timeout: 900_000 }, test => {
     openToolchain(test, language, () => checkClient(language))
   })
 }

@@ -28,7 +28,7 @@ const NPM_PACKAGES = [
   ...['mcp-remote@0.15.1', 'openid-client@6.9.0', 'zod@4.6.7'],
 ]
 const INSPECTOR = 'node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js'
-const TIMEOUT = { timeout: 400_000 }
+const TIMEOUT = { timeout: 900_000 }
 
 interface Finding {
   tools: string[]

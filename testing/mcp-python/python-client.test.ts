@@ -15,7 +15,7 @@ const STORY = join(import.meta.dirname, 'story.py')
 const REQUIREMENTS = join(import.meta.dirname, 'requirements.txt')
 
 it('the official Python client proposes, and reads what a person approved', {
-  timeout: 200_000,
+  timeout: 900_000,
 }, async test => {
   const python = openToolchain(test, 'python', () =>
     installPinnedPython(findProgram('python'), REQUIREMENTS),

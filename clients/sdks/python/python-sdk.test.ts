@@ -18,7 +18,7 @@ import {
 const VERSION = JSON.parse(
   readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8'),
 ).version
-const TIMEOUT = { timeout: 400_000 }
+const TIMEOUT = { timeout: 900_000 }
 
 it('both clients run every case of the table', TIMEOUT, async test => {
   const python = openPython(test)

@@ -87,7 +87,7 @@ for (const [name, runtime, binary, args] of [
     ],
   ],
 ] as const) {
-  it(`works in ${name}`, { skip, timeout: 400_000 }, async test => {
+  it(`works in ${name}`, { skip, timeout: 900_000 }, async test => {
     const installed = installRuntimes(test)
     if (installed === null) return
     const { folder, env } = await openProject(test)
@@ -99,7 +99,7 @@ for (const [name, runtime, binary, args] of [
 
 it('works in workerd, the runtime of Cloudflare Workers', {
   skip,
-  timeout: 400_000,
+  timeout: 900_000,
 }, async test => {
   const installed = installRuntimes(test)
   if (installed === null) return
