@@ -8,6 +8,7 @@ import { dumpAsText } from '../../../testing/fixtures/database-dump.ts'
 import { listen } from '../../../testing/fixtures/listen.ts'
 import { startOtlpReceiver } from '../../../testing/fixtures/otlp-receiver.ts'
 import { samplePurchase } from '../../../testing/fixtures/sample-events.ts'
+import { isShortRun } from '../../../testing/fixtures/seeded-random.ts'
 import { startTestService, type TestService } from '../../../testing/fixtures/service.ts'
 import { provisionDestination } from '../../program/provisioning/provision-tracker.ts'
 import { withPlatformTraces } from '../../program/roles/start-delivery.ts'
@@ -114,6 +115,9 @@ const GRANT_FAILURES: Record<string, Respond> = {
   'page for a grant': FAILURES.page as Respond,
   'no grant in time': () => undefined,
 }
+
+/** Those of `npm test`: a result, an error, no JSON, and no token. */
+const SHORT_RUN = new Set(['HTTP 200', 'HTTP 400', 'page', 'refused grant'])
 
 /** Stands for every platform and token endpoint. Repeats the secrets of each request. */
 async function startHostile(test: TestContext, secrets: Secrets) {
@@ -253,7 +257,8 @@ it('no failure of a platform brings a secret into what is stored, shown, logged 
   const grants = Object.entries(GRANT_FAILURES).map(([name, grant]) => {
     return { name, respond: FAILURES.page as Respond, grant }
   })
-  for (const [index, { name, respond, grant }] of [...cases, ...grants].entries()) {
+  const chosen = [...cases, ...grants].filter(({ name }) => !isShortRun() || SHORT_RUN.has(name))
+  for (const [index, { name, respond, grant }] of chosen.entries()) {
     hostile.respond = respond
     hostile.grant = grant
     const { tracker, destinations } = await connectAll(service, secrets)
@@ -282,7 +287,7 @@ it('no failure of a platform brings a secret into what is stored, shown, logged 
     assert.ok(text.length > 10_000, place)
     assert.deepEqual(secrets.findIn(text), [], place)
   }
-  assert.ok(secrets.findIn(hostile.repeated).length > 100)
+  assert.ok(secrets.findIn(hostile.repeated).length > 6 * chosen.length)
   assert.match(places.answers, /\[redacted\]/)
   assert.match(exported, /signalbox\.platform_trace_id/)
   for (const value of Object.values(PERSON)) {
