@@ -1,6 +1,8 @@
 // Full run only: makes a Debian base and builds the image, some three minutes.
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
 import {
   cpSync,
   mkdirSync,
@@ -12,10 +14,10 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { it, type TestContext } from 'node:test'
-import { findFreePort } from '@signalbox/embedded-postgres/free-port.ts'
 import { createDatabaseFromTemplate } from '../../testing/fixtures/database.ts'
 import { samplePurchase } from '../../testing/fixtures/sample-events.ts'
 import { waitUntil } from '../../testing/fixtures/wait-until.ts'
@@ -40,9 +42,9 @@ it('builds the image, which keeps an acknowledged event through a kill', async t
   const container = images.start(IMAGE, {
     DATABASE_URL: await createDatabaseFromTemplate(test, 'template0'),
     HOST: '127.0.0.1',
-    PORT: String(await findFreePort()),
+    PORT: String(await findLastingPort()),
     SIGNALBOX_METRICS_HOST: '127.0.0.1',
-    SIGNALBOX_METRICS_PORT: String(await findFreePort()),
+    SIGNALBOX_METRICS_PORT: String(await findLastingPort()),
     SIGNALBOX_CREDENTIAL_KEY: 'f'.repeat(64),
   })
   const { url } = container
@@ -121,6 +123,27 @@ interface Container {
   serve(): Promise<ChildProcess>
 }
 
+/**
+ * The container starts minutes later, when a connection or another test may have a port that the
+ * system chose. It chooses none of these.
+ */
+async function findLastingPort(): Promise<number> {
+  for (;;) {
+    const server = createServer()
+    const port = randomInt(10_000, 32_000)
+    const isFree = once(server, 'listening').then(
+      () => true,
+      () => false,
+    )
+    server.listen({ host: '127.0.0.1', port })
+    if (await isFree) {
+      server.close()
+      await once(server, 'close')
+      return port
+    }
+  }
+}
+
 /** Builds and runs without a daemon, below a folder that goes with the test. */
 function createImages(test: TestContext) {
   const folder = temporaryFolder(test)
@@ -150,11 +173,15 @@ function createImages(test: TestContext) {
         const command = [...store, '--storage-driver', 'vfs', 'run', ...options]
         const program = spawn('buildah', [...command, ...Entrypoint, ...Cmd], {
           detached: true,
-          stdio: 'ignore',
+          stdio: ['ignore', 'ignore', 'pipe'],
+        })
+        let said = ''
+        program.stderr?.setEncoding('utf8').on('data', chunk => {
+          said += chunk
         })
         test.after(() => kill(program, 'SIGKILL'))
         await waitUntil('the container is healthy', () => {
-          assert.equal(program.exitCode, null, 'the container has ended')
+          assert.equal(program.exitCode, null, `the container has ended: ${said}`)
           try {
             return run(healthcheck) !== null
           } catch {
