@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { countWrittenMembers } from '../util/repeated-names.ts'
+import { countWrittenMembers, measureShape } from '../util/json-shape.ts'
 import { Refusal } from './refusal.ts'
 import { FieldErrorList, isStorableText, VALID_TEXT } from './validator.ts'
 
@@ -12,9 +12,9 @@ const DEPTH_MAX = 32
  * because several operations have an optional one. `isIgnored`: the operation reads no body, so its
  * texts do not matter.
  *
- * A member named `__proto__` is kept like any other: dropped, it would be an entry of a map that
- * nobody misses. So copy members by spread, `Object.fromEntries` or `defineMember`, never by
- * assignment to a name of the caller.
+ * A member named `__proto__` is kept like any other: an entry of a map would be lost without a
+ * notice. So copy members by spread, `Object.fromEntries` or `defineMember`, never by assignment to
+ * a name of the caller.
  *
  * Duplicate names: RFC 8259 lets every parser choose one of the two, so an edge in front of the
  * service could check one value while the service stores the other; I-JSON (RFC 7493, 2.3) forbids
@@ -25,8 +25,7 @@ export function readJsonBody(bytes: Buffer, { isIgnored = false } = {}): unknown
   if (!isUtf8(bytes)) throw new Refusal(400, 'The body is not valid UTF-8.')
   const json = bytes.toString('utf8')
   const body = parseJson(json)
-  const shape = { level: 0, members: 0 }
-  measureShape(body, 1, shape)
+  const shape = measureShape(body, DEPTH_MAX)
   if (shape.level > DEPTH_MAX) {
     throw new Refusal(400, `The body is nested deeper than ${DEPTH_MAX} levels.`)
   }
@@ -66,30 +65,6 @@ function parseJson(text: string): unknown {
     return JSON.parse(text)
   } catch {
     throw new Refusal(400, NOT_JSON)
-  }
-}
-
-interface Shape {
-  level: number
-  members: number
-}
-
-/**
- * Stops one level past the limit, so that a hostile body cannot exhaust the stack. `for in` is
- * safe, because parsed objects inherit no members, and copies nothing: 0.2 µs for a purchase, not
- * 1.2.
- */
-function measureShape(value: unknown, level: number, shape: Shape): void {
-  if (typeof value !== 'object' || value === null) return
-  if (level > shape.level) shape.level = level
-  if (level > DEPTH_MAX) return
-  if (Array.isArray(value)) {
-    for (const item of value) measureShape(item, level + 1, shape)
-    return
-  }
-  for (const name in value) {
-    shape.members += 1
-    measureShape((value as Record<string, unknown>)[name], level + 1, shape)
   }
 }
 

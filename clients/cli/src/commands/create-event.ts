@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { CreatedEvent } from '@signalbox/sdk'
 import { isObject } from '../../../../service/runtime/util/is-object.ts'
-import { parseWithoutRepeats } from '../../../../service/runtime/util/repeated-names.ts'
+import { parseWithoutRepeats } from '../../../../service/runtime/util/json-shape.ts'
 import { createUsageError, EXIT_CODES, type ExitCode } from '../cli-error.ts'
 import type { CommandContext, Handler } from '../command-context.ts'
 import {

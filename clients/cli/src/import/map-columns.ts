@@ -1,5 +1,5 @@
 import type { ConsentEvent } from '@signalbox/sdk'
-import { parseWithoutRepeats } from '../../../../service/runtime/util/repeated-names.ts'
+import { parseWithoutRepeats } from '../../../../service/runtime/util/json-shape.ts'
 import { createUsageError } from '../cli-error.ts'
 import { coerceText, EVENT_FIELDS, type EventBody, setMember } from '../event-fields.ts'
 import { type CellFormats, readCell } from './cell-formats.ts'

@@ -1,5 +1,5 @@
 import { isObject } from '../../../../service/runtime/util/is-object.ts'
-import { parseWithoutRepeats } from '../../../../service/runtime/util/repeated-names.ts'
+import { parseWithoutRepeats } from '../../../../service/runtime/util/json-shape.ts'
 import { CliError, createUsageError } from '../cli-error.ts'
 import type { EventBody } from '../event-fields.ts'
 import type { CellFormats } from './cell-formats.ts'
