@@ -97,17 +97,17 @@ export function redactToken(text: string, token: string): string {
   return token === '' ? text : text.replaceAll(token, '[redacted]')
 }
 
-/** A shorter run of a secret says nothing about it, and occurs in other words. */
+/** A shorter run of a secret reveals too little, and occurs in other words. */
 const RUN_CHARACTERS = 12
 const SECRET_CHARACTERS_MIN = 6
 const REDACTED_SECRET = '[redacted]'
 
 /**
- * A copy in which no text holds a run of a secret, as it is or in the writings in which a platform
- * may repeat it: in a URL, in JSON or in base64. Also its first characters alone are none.
+ * A copy in which no text holds a run of a secret, plain or in an encoding in which a platform may
+ * repeat it: of a URL, of JSON, base64 or hexadecimal. Its first characters alone are a run, too.
  */
 export function redactSecrets<Part>(part: Part, secrets: readonly string[]): Part {
-  const finders = secrets.flatMap(listWritings).map(createRunFinder)
+  const finders = secrets.flatMap(listEncodings).map(createRunFinder)
   return finders.length === 0 ? part : (redactMember(part, finders) as Part)
 }
 
@@ -117,7 +117,7 @@ interface RunFinder {
   has(run: string): boolean
 }
 
-function listWritings(secret: string): string[] {
+function listEncodings(secret: string): string[] {
   if (secret.length < SECRET_CHARACTERS_MIN) return []
   const found = [secret, encodeURIComponent(secret.toWellFormed())]
   // The secret may stand at any place of what is encoded, such as behind `Bearer `.
@@ -134,21 +134,21 @@ function listWritings(secret: string): string[] {
 /** Few runs are searched; for many, a set is faster. */
 const SEARCHED_RUNS_MAX = 50
 
-function createRunFinder(writing: string): RunFinder {
-  const length = Math.min(RUN_CHARACTERS, writing.length)
+function createRunFinder(text: string): RunFinder {
+  const length = Math.min(RUN_CHARACTERS, text.length)
   let searched = 0
   let runs: Set<string> | null = null
   const has = (run: string) => {
     searched += 1
-    if (searched > SEARCHED_RUNS_MAX) runs ??= listRuns(writing, length)
-    return runs ? runs.has(run) : writing.includes(run)
+    if (searched > SEARCHED_RUNS_MAX) runs ??= listRuns(text, length)
+    return runs ? runs.has(run) : text.includes(run)
   }
   return { length, has }
 }
 
-function listRuns(writing: string, length: number): Set<string> {
+function listRuns(text: string, length: number): Set<string> {
   const runs = new Set<string>()
-  for (let at = 0; at + length <= writing.length; at += 1) runs.add(writing.slice(at, at + length))
+  for (let at = 0; at + length <= text.length; at += 1) runs.add(text.slice(at, at + length))
   return runs
 }
 

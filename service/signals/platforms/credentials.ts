@@ -94,22 +94,6 @@ function textMember(members: Record<string, unknown>, name: string): string | nu
   return typeof value === 'string' && value !== '' ? value : null
 }
 
-/**
- * What of a sealed text nobody may see. The rest of a key file, such as its project and the address
- * of its account, is what an error message is about.
- */
-export function listSecrets(text: string): string[] {
-  const credential = parseCredential(text)
-  switch (credential?.kind) {
-    case 'service_account_key':
-      return [credential.privateKey.replaceAll(/-----[^-]+-----/g, '').trim()]
-    case 'refresh_token':
-      return [credential.clientSecret, credential.refreshToken]
-    default:
-      return [text]
-  }
-}
-
 /** The credential that a platform takes; null for text of another kind. */
 export function readCredential(
   { credentialForms }: { credentialForms: readonly Pick<CredentialForm, 'kind'>[] },

@@ -38,3 +38,12 @@ it('refuses a registry without platforms or with a name or a mark twice', () => 
   assert.throws(() => new PlatformRegistry([meta, other]), /two platforms have one identity mark/)
   assert.equal(new PlatformRegistry([meta]).find('constructor'), null)
 })
+
+it('redacts the answers of a platform once, however often a registry is mapped', () => {
+  const { all } = createOfflinePlatforms()
+  const mapped = new PlatformRegistry(all).map(platform => platform)
+  assert.deepEqual(
+    mapped.all.map(({ send }) => send),
+    all.map(({ send }) => send),
+  )
+})

@@ -1,6 +1,5 @@
 import { AccessTokens } from './access-tokens/client.ts'
 import { redactSecrets } from './client.ts'
-import { listSecrets } from './credentials.ts'
 import type { OutboundEvent, Platform, SendAnswer } from './platform.ts'
 import type { PlugInContext } from './plug-in.ts'
 import { PLATFORM_PLUG_INS } from './plug-ins.ts'
@@ -12,7 +11,7 @@ import { PLATFORM_PLUG_INS } from './plug-ins.ts'
 const creators = await Promise.all(PLATFORM_PLUG_INS.map(({ load }) => load()))
 
 export function createPlatforms(context: PlugInContext): PlatformRegistry {
-  const platforms = creators.map(create => create(context))
+  const platforms = creators.map(create => withRedactedAnswers(create(context)))
   return new PlatformRegistry(platforms, new AccessTokens(context))
 }
 
@@ -55,9 +54,9 @@ export class PlatformRegistry {
     if (names.size < platforms.length) throw new Error('two platforms have one name')
     const marks = new Set(platforms.map(({ identityMark }) => identityMark))
     if (marks.size < platforms.length) throw new Error('two platforms have one identity mark')
-    this.all = platforms.map(withRedactedAnswers)
+    this.all = platforms
     this.names = names
-    this.default = this.all[0] ?? first
+    this.default = first
     this.accessTokens = accessTokens
   }
 
@@ -84,13 +83,13 @@ export class PlatformRegistry {
 }
 
 /**
- * The same platform, whose answers hold neither its credential nor what was sent, whatever its
- * plug-in reads of a response: answers are stored, shown and exported. The registry wraps each.
+ * The same platform with answers that hold neither its access token nor what was sent: answers are
+ * stored, shown and exported. Every plug-in is wrapped once, so a new one needs no code for this.
  */
 export function withRedactedAnswers(platform: Platform): Platform {
   const { sendErasure, readReceipt } = platform
   const redact = <Answer>(answer: Answer, { accessToken }: { accessToken: string }): Answer =>
-    redactSecrets(answer, listSecrets(accessToken))
+    redactSecrets(answer, [accessToken])
   return {
     ...platform,
     send: async (connection, events) => {
@@ -124,7 +123,8 @@ export function redactSecretQuery(
   const value = new RegExp(`(?<=(?:^|[?&;\\s"])(?:${names})=)[^&\\s"]+`, 'gi')
   return redactStrings(answer, [value])
 }
-/** Shorter values occur in ordinary words and identify nobody. */
+
+/** Shorter values occur in ordinary words and do not identify a person. */
 const VALUE_CHARACTERS_MIN = 6
 /** An adapter may have truncated a text of this length in the middle of a value. */
 const WHOLE_CHARACTERS_MAX = 499

@@ -126,10 +126,11 @@ async function mint(
       signal: AbortSignal.timeout(options.timeoutMilliseconds),
     })
     const { text } = await readResponseText(response, ANSWER_BYTES_MAX)
-    const { grant_type: _, client_id: __, ...secrets } = { client_id: '', ...form }
-    // A secret of small letters would pass for a code.
     const minted = readTokenAnswer(response, text)
-    return minted.kind === 'minted' ? minted : redactSecrets(minted, Object.values(secrets))
+    if (minted.kind === 'minted') return minted
+    const sent = 'assertion' in form ? [form.assertion] : [form.client_secret, form.refresh_token]
+    // A secret of small letters would pass for a code.
+    return redactSecrets(minted, sent)
   } catch {
     return noToken('retry', 'The token endpoint cannot be reached.')
   }

@@ -225,7 +225,7 @@ function createSimulatorDestination() {
   const credential = {
     kind: 'refresh_token',
     client_id: 'simulator',
-    client_secret: 'simulator-client-secret',
+    client_secret: 'simulator',
     refresh_token: `simulator-${randomUUID()}`,
   }
   return {
