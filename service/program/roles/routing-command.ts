@@ -62,8 +62,6 @@ function sentencesOf({ errors, message }: Refusal): string {
   return errors ? Object.values(errors).flat().join(' ') : message
 }
 
-const THE_BODY = 'The body'
-
 /** Larger than any valid routing. */
 const FILE_BYTES_MAX = 262_144
 
@@ -79,10 +77,8 @@ export async function readRoutingFile(path: string): Promise<unknown> {
     return readJsonBody(bytes)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    const problem = sentencesOf(error)
-    const isOfFile = problem.startsWith(THE_BODY)
-    const told = isOfFile ? path + problem.slice(THE_BODY.length) : problem
-    throw new StartError(told, { cause: error })
+    const sentence = sentencesOf(error).replace(/^The body/, () => path)
+    throw new StartError(sentence, { cause: error })
   }
 }
 

@@ -25,7 +25,7 @@ function findSecrets(text: string, secrets: readonly string[]): string[] {
   })
 }
 
-it('tells no secret of the settings, whatever fails', async test => {
+it('keeps secret settings out of answers and logs when mail, sign-in and tracing fail', async test => {
   const [database, mail, client, header] = ['db', 'mail', 'oidc', 'otlp'].map(createSecret) as [
     string,
     string,

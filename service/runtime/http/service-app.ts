@@ -165,10 +165,10 @@ function prepareResponses(app: ServiceApp, publicOrigin: () => string): void {
 
 /**
  * A client sends on an open connection until it hears that it ends, and the system resets a
- * connection that is closed with bytes that nobody read. So a shutdown takes no more connections,
- * each response says that its connection ends, and idle ones stay open for a moment longer. After
- * it Fastify closes those of earlier requests. Browsers and load balancers open connections
- * ahead of any request; Node would wait a minute for these.
+ * connection that is closed with unread bytes. So a shutdown takes no more connections, each
+ * response says that its connection ends, and idle ones stay open for a moment longer. Then Fastify
+ * closes those of earlier requests. Browsers and load balancers open connections ahead of any
+ * request; Node would wait a minute for these.
  */
 function closeConnectionsOnShutdown(app: ServiceApp): void {
   let isClosing = false

@@ -104,7 +104,7 @@ export function isPrivacyMember(name: string): boolean {
 const NUMBERED_NAME = /[.[]\d{1,5}(?:$|[\].])/
 
 function visitObject(statements: ConsentStatements, given: UntrustedObject, place: Place): void {
-  // Nobody makes a choice under this name, and a notice says that it does not count.
+  // No consent platform uses this name. A notice says that the member does not count.
   const own = Object.hasOwn(given, '__proto__') ? omitPrototypeMember(given) : given
   const isFlattened = Object.keys(own).some(name => NUMBERED_NAME.test(name))
   const object = isFlattened ? unflatten(own, NUMBERED_NAME) : own
